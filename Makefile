@@ -78,7 +78,7 @@ test-recipes: setup ## Run the recipes of clients/recipes, their frameworks apar
 	@sh scripts/recipes.sh $(ARGS)
 
 .PHONY: test-node
-test-node: setup ## Run the tests that need Node: MCP Inspector, the generated TypeScript client
+test-node: setup ## Run the tests that need Node: MCP Inspector, the TypeScript clients
 	@sh scripts/node.sh $(ARGS)
 
 .PHONY: test-weekly
@@ -154,7 +154,7 @@ openapi: setup ## Rewrite openapi/openapi.json from the code
 	mv openapi/openapi.json.new openapi/openapi.json
 
 .PHONY: client
-client: setup ## Rewrite the generated files of clients/python from openapi/openapi.json
+client: setup ## Rewrite the generated files of clients/python and clients/typescript from openapi/openapi.json
 	$(BIN)/python -m scripts.make_client
 
 .PHONY: figures

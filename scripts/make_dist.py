@@ -22,6 +22,7 @@ from scripts import make_sbom
 
 ROOT = Path(__file__).parents[1]
 _PACKAGES = (".", "clients/python")
+_OF_NPM = ("clients/typescript/package.json", "clients/typescript/package-lock.json")
 _TWINE = ROOT / ".venv/dist/bin/twine"
 _IMAGES = {"full": "", "slim": "-slim"}
 """The suffix of the tag of each target of the Dockerfile."""
@@ -44,6 +45,7 @@ def versions(root: Path, installed: str = RELEASE) -> dict[str, str]:
         "pyproject.toml": _project(root)["version"],
         "app/kernel/release.py": installed,
         "clients/python/pyproject.toml": _project(root / "clients/python")["version"],
+        **{name: _packed(_document(root / name)) for name in _OF_NPM},
         "openapi/openapi.json": _document(root / "openapi/openapi.json")["info"]["version"],
         "sbom.cdx.json": _document(root / "sbom.cdx.json")["metadata"]["component"]["version"],
     }
@@ -155,6 +157,12 @@ def _project(folder: Path) -> dict[str, Any]:
 def _document(path: Path) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(path.read_text())
     return found
+
+
+def _packed(document: dict[str, Any]) -> str:
+    """Return the version of a package of npm; its lock states it twice."""
+    own = document.get("packages", {}).get("", document)
+    return " and ".join(sorted({document["version"], own["version"]}))
 
 
 def _newest_heading(root: Path) -> str:

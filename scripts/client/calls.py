@@ -2,7 +2,8 @@
 
 import keyword
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from scripts.client.schemas import Schema, annotation, sentences
@@ -44,14 +45,87 @@ _HARMLESS = {
 }
 """Operations with a body that take no id of the request and may be done twice; any other without
 an id is not sent again once it may have arrived."""
-_HEADERS = {
+HEADERS = {
     "idempotency-key": "idempotency_key",
     "if-match": "etag",
     "content-digest": "content_digest",
 }
+SAID = {
+    "idempotency_key": "Id of the request, of at most 128 characters; absent: a random one.",
+    "etag": "Version that is changed; the change of another one is refused.",
+    "content_digest": "Digest of the bytes, as `sha-256=:...:`.",
+}
 _LEFT_OUT = {"requestId", "if-none-match", "if-range", "Range"}
 """`requestId` is another form of a header; the others are for caches and parts of downloads."""
 _ANSWER_CODE = "200"
+
+
+@dataclass(frozen=True)
+class Operation:
+    """An operation of the document.
+
+    Attributes:
+        query, body: its arguments by where they go, with their names on the wire.
+        required: those of the body that must be given.
+        headers: its headers, in small letters.
+        sends: the media types of its body.
+        answer: the schema of its answer; None: the answer is not JSON.
+    """
+
+    id: str
+    method: str
+    path: str
+    query: Schema
+    body: Schema
+    required: Sequence[str]
+    headers: frozenset[str]
+    sends: Sequence[str]
+    answer: Schema | None
+
+    @property
+    def constant(self) -> str:
+        """The name of its constant."""
+        return snake(self.id).upper()
+
+    @property
+    def options(self) -> str:
+        """The name of the type of its arguments."""
+        return self.id[0].upper() + self.id[1:]
+
+    @property
+    def takes_options(self) -> bool:
+        """Whether it has arguments beside the parts of its path."""
+        return bool(self.query or self.body or HEADERS.keys() & self.headers)
+
+    @property
+    def is_change(self) -> bool:
+        """Whether it takes an id of the request, under which it is done once."""
+        return "idempotency-key" in self.headers
+
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether it may be sent again once it may have arrived."""
+        return self.method == "GET" or self.is_change or self.id in _HARMLESS
+
+    @property
+    def has_typed_metadata(self) -> bool:
+        """Whether the values of `metadata` are by their kind."""
+        return "MemoryMetadataValue" in str(self.body.get("metadata"))
+
+
+def operations(document: Schema) -> Iterator[Operation]:
+    """Yield the operations by their ids.
+
+    Raises:
+        ValueError: an operation has an argument, a body or an answer that no client can type.
+    """
+    found = [
+        _operation(path, method.upper(), operation, document)
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+        if method != "parameters"
+    ]
+    yield from sorted(found, key=lambda row: row.id)
 
 
 def calls_file(document: Schema) -> str:
@@ -61,14 +135,14 @@ def calls_file(document: Schema) -> str:
         ValueError: an operation has an argument, a body or an answer that this cannot type.
     """
     written = [_HEAD]
-    for path, operation, method in _operations(document):
-        written += _call(path, method.upper(), operation, document)
+    for operation in operations(document):
+        written += _call(operation)
     return "\n".join(written)
 
 
 def operation_ids(document: Schema) -> set[str]:
     """Return the ids of all operations."""
-    return {operation["operationId"] for _, operation, _ in _operations(document)}
+    return {operation.id for operation in operations(document)}
 
 
 def snake(name: str) -> str:
@@ -77,21 +151,11 @@ def snake(name: str) -> str:
     return f"{found}_" if keyword.iskeyword(found) else found
 
 
-def _operations(document: Schema) -> Iterator[tuple[str, Schema, str]]:
-    found = [
-        (path, operation, method)
-        for path, methods in document["paths"].items()
-        for method, operation in methods.items()
-        if method != "parameters"
-    ]
-    yield from sorted(found, key=lambda row: row[1]["operationId"])
-
-
-def _call(path: str, method: str, operation: Schema, document: Schema) -> list[str]:
+def _operation(path: str, method: str, operation: Schema, document: Schema) -> Operation:
     id_ = operation["operationId"]
     parameters = operation.get("parameters", [])
-    headers = {row["name"] for row in parameters if row["in"] == "header"}
-    unknown = headers - _HEADERS.keys() - _LEFT_OUT
+    headers = frozenset(row["name"] for row in parameters if row["in"] == "header")
+    unknown = headers - HEADERS.keys() - _LEFT_OUT
     if unknown:
         raise ValueError(f"{id_} takes headers that the client does not know: {sorted(unknown)}.")
     query = {
@@ -101,20 +165,32 @@ def _call(path: str, method: str, operation: Schema, document: Schema) -> list[s
     }
     body = _body(operation, document)
     fields = {name: inner for name, inner in body.get("properties", {}).items() if name != "etag"}
-    names = {name: inner for name, inner in fields.items() if name not in query}
-    is_change = "idempotency-key" in headers
+    return Operation(
+        id=id_,
+        method=method,
+        path=_short(path),
+        query=query,
+        body={name: inner for name, inner in fields.items() if name not in query},
+        required=body.get("required", []),
+        headers=headers,
+        sends=list(operation.get("requestBody", {}).get("content", {})),
+        answer=_answer(operation),
+    )
+
+
+def _call(operation: Operation) -> list[str]:
     values = [
-        f'"{id_}", "{method}", "{_short(path)}"',
-        *([f"query={_by_argument(query)!r}"] if query else []),
-        *([f"body={_by_argument(names)!r}"] if names else []),
-        *(["is_change=True"] if is_change else []),
-        *([] if method == "GET" or is_change or id_ in _HARMLESS else ["is_repeatable=False"]),
-        *(["has_typed_metadata=True"] if _has_typed_metadata(names) else []),
+        f'"{operation.id}", "{operation.method}", "{operation.path}"',
+        *([f"query={_by_argument(operation.query)!r}"] if operation.query else []),
+        *([f"body={_by_argument(operation.body)!r}"] if operation.body else []),
+        *(["is_change=True"] if operation.is_change else []),
+        *([] if operation.is_repeatable else ["is_repeatable=False"]),
+        *(["has_typed_metadata=True"] if operation.has_typed_metadata else []),
     ]
-    constant = snake(id_).upper()
-    lines = [f"{constant}: Call[{_answer(operation)}] = Call({', '.join(values)})", "", ""]
-    rows = list(_rows(query, names, body.get("required", []), headers))
-    return lines + (_options(id_, rows) if rows else [])
+    answer = "bytes" if operation.answer is None else annotation(operation.answer, "types.")
+    constant = operation.constant
+    lines = [f"{constant}: Call[{answer}] = Call({', '.join(values)})", "", ""]
+    return lines + (_options(operation) if operation.takes_options else [])
 
 
 def _by_argument(names: Iterable[str]) -> dict[str, str]:
@@ -135,44 +211,31 @@ def _body(operation: Schema, document: Schema) -> Schema:
     raise ValueError(f"{operation['operationId']} takes a body that is no named object.")
 
 
-def _answer(operation: Schema) -> str:
+def _answer(operation: Schema) -> Schema | None:
     content: Mapping[str, Any] = operation["responses"][_ANSWER_CODE].get("content", {})
     if "application/json" not in content:
-        return "bytes"
-    schema = content["application/json"]["schema"]
+        return None
+    schema: Schema = content["application/json"]["schema"]
     if "$ref" not in schema:
         raise ValueError(f"{operation['operationId']} answers with a schema without a name.")
-    return annotation(schema, "types.")
+    return schema
 
 
 def _short(path: str) -> str:
     return path.replace(_ENGINE, "{engine}").replace(_ENGINES, "{engines}")
 
 
-def _has_typed_metadata(fields: Schema) -> bool:
-    return "MemoryMetadataValue" in str(fields.get("metadata"))
-
-
-def _rows(
-    query: Schema, body: Schema, required: list[str], headers: set[str]
-) -> Iterator[tuple[str, str, str]]:
+def _rows(operation: Operation) -> Iterator[tuple[str, str, str]]:
     """Yield name, annotation and description of each argument."""
-    for name, schema in query.items():
+    for name, schema in operation.query.items():
         yield snake(name), _argument(name, schema), schema.get("description", "")
-    for name, schema in body.items():
+    for name, schema in operation.body.items():
         value = _argument(name, schema)
-        value = f"Required[{value}]" if name in required else value
+        value = f"Required[{value}]" if name in operation.required else value
         yield snake(name), value, schema.get("description", "")
-    for header, name in _HEADERS.items():
-        if header in headers:
-            yield name, "str | None", _SAID[name]
-
-
-_SAID = {
-    "idempotency_key": "Id of the request, of at most 128 characters; absent: a random one.",
-    "etag": "Version that is changed; the change of another one is refused.",
-    "content_digest": "Digest of the bytes, as `sha-256=:...:`.",
-}
+    for header, name in HEADERS.items():
+        if header in operation.headers:
+            yield name, "str | None", SAID[name]
 
 
 def _argument(name: str, schema: Schema) -> str:
@@ -186,10 +249,10 @@ def _argument(name: str, schema: Schema) -> str:
     return found
 
 
-def _options(id_: str, rows: list[tuple[str, str, str]]) -> list[str]:
-    name = id_[0].upper() + id_[1:]
-    lines = [f"class {name}(TypedDict, total=False):", f'    """Arguments of `{id_}`."""', ""]
-    for field, value, said in rows:
+def _options(operation: Operation) -> list[str]:
+    said = f'    """Arguments of `{operation.id}`."""'
+    lines = [f"class {operation.options}(TypedDict, total=False):", said, ""]
+    for field, value, said in _rows(operation):
         lines.append(f"    {field}: {value}")
         if said:
             lines.append(f"    {sentences(said, '    ')}")

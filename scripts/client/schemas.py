@@ -3,11 +3,32 @@
 import keyword
 import textwrap
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 Schema = Mapping[str, Any]
 
-_PLAIN = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
+
+@dataclass(frozen=True)
+class Language:
+    """The words of a language for types; `{}` stands for the inner ones."""
+
+    plain: Mapping[str, str]
+    anything: str
+    literals: str
+    between_literals: str
+    array: str
+    mapping: str
+
+
+PYTHON = Language(
+    plain={"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"},
+    anything="Any",
+    literals="Literal[{}]",
+    between_literals=", ",
+    array="list[{}]",
+    mapping="dict[str, {}]",
+)
 _SAYS_NOTHING = {"description", "title", "examples", "default"}
 _WIDTH = 92
 _HEAD = '''\
@@ -34,18 +55,28 @@ def types_file(document: Schema) -> str:
     Raises:
         ValueError: a schema has a form that this cannot type, or a name that is no class's.
     """
-    schemas = {**document["components"]["schemas"], **dict(_inner(document))}
-    wrong = [name for name in schemas if not name.isidentifier() or name.startswith("_")]
-    if wrong:
-        raise ValueError(f"Schemas whose names are no classes': {wrong}.")
-    aliases = [name for name, schema in schemas.items() if not _is_class(schema)]
+    schemas = named_schemas(document)
+    aliases = [name for name, schema in schemas.items() if not is_class(schema)]
     classes = sorted(schemas.keys() - aliases)
     written = [f"{name} = {annotation(schemas[name])}\n" for name in sorted(aliases)]
     written += [_class(name, schemas[name]) for name in classes]
     return "\n".join([_HEAD, *written])
 
 
-def annotation(schema: Schema, prefix: str = "") -> str:
+def named_schemas(document: Schema) -> Mapping[str, Schema]:
+    """Return the schemas that have a name, also those that are written out inside of others.
+
+    Raises:
+        ValueError: a name is no class's.
+    """
+    schemas = {**document["components"]["schemas"], **dict(_inner(document))}
+    wrong = [name for name in schemas if not name.isidentifier() or name.startswith("_")]
+    if wrong:
+        raise ValueError(f"Schemas whose names are no classes': {wrong}.")
+    return schemas
+
+
+def annotation(schema: Schema, prefix: str = "", language: Language = PYTHON) -> str:
     """Return the annotation of a value; names of schemas get the prefix.
 
     Raises:
@@ -53,16 +84,16 @@ def annotation(schema: Schema, prefix: str = "") -> str:
     """
     if "$ref" in schema:
         found = f"{prefix}{schema['$ref'].rpartition('/')[2]}"
-    elif _is_class(schema) and "title" in schema:
+    elif is_class(schema) and "title" in schema:
         found = f"{prefix}{schema['title']}"
     elif "const" in schema or "enum" in schema:
         values = schema.get("enum", [schema.get("const")])
-        found = f"Literal[{', '.join(map(_quoted, values))}]"
+        found = language.literals.format(language.between_literals.join(map(_quoted, values)))
     elif "anyOf" in schema or "oneOf" in schema:
         parts = schema.get("anyOf", schema.get("oneOf", ()))
-        found = " | ".join(dict.fromkeys(annotation(part, prefix) for part in parts))
+        found = " | ".join(dict.fromkeys(annotation(part, prefix, language) for part in parts))
     else:
-        found = _by_kind(schema, prefix)
+        found = _by_kind(schema, prefix, language)
     return found
 
 
@@ -73,24 +104,26 @@ def sentences(text: str, indent: str) -> str:
     return f'"""{f"{chr(10)}{indent}".join(lines)}"""'
 
 
-def _by_kind(schema: Schema, prefix: str) -> str:
+def _by_kind(schema: Schema, prefix: str, language: Language) -> str:
     kind = schema.get("type")
     if kind is None and schema.keys() <= _SAYS_NOTHING:
-        found = "Any"
+        found = language.anything
     elif kind == "array":
-        found = f"list[{annotation(schema['items'], prefix)}]"
+        found = language.array.format(annotation(schema["items"], prefix, language))
     elif kind == "object":
         values = schema.get("additionalProperties", True)
-        is_typed = isinstance(values, Mapping) and not _is_class(schema)
-        found = f"dict[str, {annotation(values, prefix) if is_typed else 'Any'}]"
-    elif kind in _PLAIN:
-        found = _PLAIN[kind]
+        is_typed = isinstance(values, Mapping) and not is_class(schema)
+        inner = annotation(values, prefix, language) if is_typed else language.anything
+        found = language.mapping.format(inner)
+    elif isinstance(kind, str) and kind in language.plain:
+        found = language.plain[kind]
     else:
         raise ValueError(f"No type for the schema {schema}.")
     return found
 
 
-def _is_class(schema: Schema) -> bool:
+def is_class(schema: Schema) -> bool:
+    """Return whether a schema is written as a class with fields."""
     return schema.get("type") == "object" and ("properties" in schema or _is_empty(schema))
 
 
@@ -104,7 +137,7 @@ def _inner(value: object) -> Iterator[tuple[str, Schema]]:
         for key, inner in value.items():
             if key in ("items", "anyOf"):
                 for part in inner if isinstance(inner, list) else [inner]:
-                    if _is_class(part) and "title" in part:
+                    if is_class(part) and "title" in part:
                         yield part["title"], part
             yield from _inner(inner)
     elif isinstance(value, list):

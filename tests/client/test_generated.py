@@ -28,14 +28,16 @@ _OTHERS_IMPORTED = {"httpx", "typing_extensions", "open_memory_bank"}
 
 def test_the_generated_files_are_current(tmp_path: Path) -> None:
     """Mend it by `make client`."""
-    make_client.write(tmp_path)
+    python, web = tmp_path / "python", tmp_path / "typescript"
+    make_client.write(python, web)
     stale = [
         path.relative_to(tmp_path).as_posix()
-        for path in sorted(tmp_path.rglob("*.py"))
-        if path.read_text() != (make_client.PACKAGE / path.relative_to(tmp_path)).read_text()
+        for made, kept in ((python, make_client.PACKAGE), (web, make_client.TYPESCRIPT))
+        for path in sorted(made.rglob("*.*"))
+        if path.read_text() != (kept / path.relative_to(made)).read_text()
     ]
     assert stale == []
-    written = {path.name for path in (tmp_path / "_sync").iterdir()}
+    written = {path.name for path in (python / "_sync").iterdir()}
     assert written == {path.name for path in (make_client.PACKAGE / "_sync").glob("*.py")}
 
 
@@ -44,6 +46,8 @@ def test_every_operation_has_a_method() -> None:
     used = set(re.findall(r"_calls\.([A-Z_]+)\b", "".join(path.read_text() for path in sources)))
     ids = operation_ids(_DOCUMENT)
     assert {id_ for id_ in ids if snake(id_).upper() not in used} == _WITHOUT_METHOD.keys()
+    methods = "".join(path.read_text() for path in make_client.TYPESCRIPT.glob("*.ts"))
+    assert set(re.findall(r"\bcalls\.([A-Z_]+)\b", methods)) == used
 
 
 def test_all_arguments_of_an_operation_can_be_given() -> None:
@@ -102,6 +106,18 @@ def test_the_package_imports_httpx_alone() -> None:
             elif isinstance(node, ast.Import):
                 imported |= {alias.name.partition(".")[0] for alias in node.names}
     assert imported - sys.stdlib_module_names == _OTHERS_IMPORTED
+
+
+def test_the_typescript_package_imports_nothing() -> None:
+    """Its core, which runs in browsers; adapters import their frameworks."""
+    imported = {
+        name
+        for path in make_client.TYPESCRIPT.glob("*.ts")
+        if path.name not in {"ai.ts", "langgraph.ts"}
+        for name in re.findall(r'from "([^"]+)"', path.read_text())
+    }
+    assert imported
+    assert {name for name in imported if not name.startswith("./")} == set()
 
 
 def test_both_clients_have_the_same_methods() -> None:

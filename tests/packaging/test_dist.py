@@ -14,6 +14,7 @@ from tests.packaging.checkout import ROOT
 
 _PAGE = ROOT / "docs/operations/release.md"
 _PLACES = [
+    *("clients/typescript/package.json", "clients/typescript/package-lock.json"),
     *("pyproject.toml", "clients/python/pyproject.toml", "openapi/openapi.json", "sbom.cdx.json"),
     *("README.md", "docker-compose.yml", "docker-compose.citus.yml", "CHANGELOG.md"),
 ]

@@ -48,6 +48,11 @@ def test_no_address_of_an_index(name: str) -> None:
     assert "index" not in text
 
 
+@pytest.mark.parametrize("folder", ["tests/clients", "clients/typescript"])
+def test_no_address_of_a_package_of_npm(folder: str) -> None:
+    assert '"resolved"' not in (ROOT / folder / "package-lock.json").read_text()
+
+
 def test_each_lock_holds_the_smaller_one() -> None:
     assert set(read_lock(_RUN)) < set(read_lock(_RUNTIME)) < set(read_lock(_DEVELOPMENT))
 

@@ -268,7 +268,9 @@ class AsyncMemories(AsyncGroup):
         rows: Iterable[Mapping[str, Any]] | BinaryIO,
         **options: Unpack[_calls.ImportMemories],
     ) -> types.ImportMemoriesResponse:
-        """Create any number of memories as they are given, while they are read.
+        """Create any number of memories as they are given.
+
+        They are sent while they are read.
 
         Args:
             rows: fields as for `create`, with the names on the wire, or a file of such lines of

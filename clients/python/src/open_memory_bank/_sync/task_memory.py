@@ -169,7 +169,10 @@ class TaskMemory(Group):
         media_type: str = "application/octet-stream",
         **options: Unpack[_calls.UploadArtifact],
     ) -> types.Artifact:
-        """Store a body; a file or an iterable is sent as it is read."""
+        """Store a body.
+
+        A file or an iterable is sent as it is read.
+        """
         ids = _in(task_memory, namespace, artifact)
         return self._transport.upload(_calls.UPLOAD_ARTIFACT, ids, options, content, media_type)
 
