@@ -55,7 +55,7 @@ class AskedTime:
     topic: str = ""
 
     def bounded(self, moments: Sequence[str | None]) -> tuple[str, ...]:
-        """Return the spans within the dates of the events; those of None bound nothing."""
+        """Return the spans within the dates of the events; None for a date bounds nothing."""
         known = [
             _beside(moment, event.side, event.days)
             for event, moment in zip(self.events, moments, strict=True)
@@ -67,6 +67,8 @@ class AskedTime:
 UNTIMED = AskedTime()
 """The time of a text that asks about none."""
 _MOST_EVENTS = 2
+_READ_CHARS = 500
+"""Longest beginning of a text that is read, as some patterns search it from each of its words."""
 _COUNT = r"(?P<count>\d{1,3}|[^\W\d_]+(?: of)?)"
 _DAYS = {"d": 1, "w": 7, "m": 31, "y": 366}
 """Days of a unit, by the first letter of its group."""
@@ -185,6 +187,7 @@ def asked_time(text: str, today: date, configuration: str) -> AskedTime:
 
     `configuration` is the text-search configuration of the question.
     """
+    text = text[:_READ_CHARS]
     if _SIGNS.isdisjoint(words_of(text)):
         return AskedTime(tuple(_moments(text, today, configuration)))
     return _Reading(_IS.sub(r"\1 is", straight(text)), today, configuration).read()
@@ -211,8 +214,9 @@ class _Reading:
                 self._text = pattern.sub(" ", self._text)
         if not is_habit:
             self._text = _BETWEEN.sub(self._take_pair, self._text)
-            while (match := _BOUND.search(self._text)) is not None:
-                self._take_bound(match)
+            for _ in range(_MOST_EVENTS):
+                if (match := _BOUND.search(self._text)) is not None:
+                    self._take_bound(match)
         self._spans += self._dates(self._text) or _weekdays(self._text, self._today)
         return self._asked()
 
@@ -308,14 +312,17 @@ def _within(spans: Sequence[str], bounds: Sequence[str]) -> tuple[str, ...]:
     """Return the parts of spans that lie within all bounds; without spans, of all time."""
     if not bounds:
         return tuple(spans)
-    known = [days_of(span) for span in spans or (_span(date.min, date.max),)]
     limits = [days for bound in bounds if (days := days_of(bound)) is not None]
     first = max(limit[0] for limit in limits)
     last = min(limit[1] for limit in limits)
-    cut = [(max(days[0], first), min(days[1], last)) for days in known if days is not None]
-    return tuple(
-        _span(date.fromordinal(start), date.fromordinal(end)) for start, end in cut if start <= end
-    )
+    found: list[str] = []
+    for span in spans or (_span(date.min, date.max),):
+        days = days_of(span)
+        if days is None:  # a month or day of any year
+            found.append(span)
+        elif (start := max(days[0], first)) <= (end := min(days[1], last)):
+            found.append(_span(date.fromordinal(start), date.fromordinal(end)))
+    return tuple(found)
 
 
 def _moments(text: str, today: date, configuration: str) -> list[str]:

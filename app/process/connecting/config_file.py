@@ -85,7 +85,7 @@ class ConfigFile:
 
     def write(self, edited: str) -> Path | None:
         """Write the file for its owner alone; return its backup, unless there was no file."""
-        # A link, as people keep them for files under version control, goes on being one.
+        # A link, as people keep them for files under version control, stays a link.
         path = self.path.resolve()
         if _read(path) != self.text:
             fail(f"{path} has changed meanwhile, and is left as it is; try again.")

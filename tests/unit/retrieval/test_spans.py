@@ -82,6 +82,16 @@ def test_the_events_that_bound_a_question_are_read(question: str, events: list[T
     assert [*_asked(question).events] == events
 
 
+def test_an_order_and_an_event_leave_a_month_of_any_year() -> None:
+    assert _asked("my last run in March").spans == ("--03",)
+    assert _asked("What did I do in March before my trip?").bounded(["2026-05-01"]) == ("--03",)
+
+
+def test_a_text_has_two_events_at_most() -> None:
+    asked = _asked("since tea, " * 1_000)
+    assert len(asked.events) <= 2
+
+
 def test_a_question_without_a_time_has_none() -> None:
     assert _asked("Does the user like peanuts?") == UNTIMED
 

@@ -192,7 +192,7 @@ def rank(
     bm25 = Bm25(statistics.memories, statistics.holding, average, has_grams=asked.has_grams)
     flags_of_all = _hint_flags(asked, candidates)
     signals = _signals(asked, bm25, candidates, flags_of_all, weights, average)
-    if asked.time.order is not None:
+    if asked.time.order is not None and weights.time:
         signals["time"] = _ordered(asked.time.order, candidates, signals)
     values = list(zip(*(signals[name] for name in SIGNALS), strict=True))
     scores = [*map(sum, values)]

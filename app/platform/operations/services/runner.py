@@ -261,7 +261,7 @@ class Runner:
                 log.info("operation.succeeded", attempts=claim.attempts)
             finally:
                 keeper.cancel()
-            # Whoever runs operations in a loop ends now.
+            # A caller that runs operations in a loop ends now.
             raise_if_cancelled()
 
     async def _run_job(self, job: Job) -> None:

@@ -39,7 +39,7 @@ class Api:
 
 @dataclass(frozen=True)
 class Said:
-    """What the user says with a request.
+    """The user's lines in a request that the model has not answered yet.
 
     Attributes:
         lines: the lines that the model has not answered yet, each with its mark.

@@ -117,7 +117,7 @@ class Link:
 
     @property
     def is_failing(self) -> bool:
-        """Whether the last search or write failed."""
+        """True while the bank does not answer: the last search or write failed."""
         return bool(self._failing)
 
     @contextmanager

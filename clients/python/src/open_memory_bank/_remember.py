@@ -23,7 +23,7 @@ _REPLACED = frozenset({"copy", "post", "with_options"})
 
 @dataclass(frozen=True)
 class Memory:
-    """How a client remembers."""
+    """The settings of a client that remembers: its bank, scope and limits of searches."""
 
     link: Link
     scope: Scope
