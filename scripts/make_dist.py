@@ -125,7 +125,7 @@ def make(root: Path, target: Path) -> list[Path]:
     bill = target / f"open_memory_bank-{version}.cdx.json"
     bill.write_text(make_sbom.sbom(root / "requirements.lock"))
     if bill.read_bytes() != make_sbom.SBOM.read_bytes():
-        raise DistError("sbom.cdx.json is not that of requirements.lock: run `make sbom`.")
+        raise DistError("sbom.cdx.json does not match requirements.lock: run `make sbom`.")
     files.append(bill)
     sums = target / "SHA256SUMS"
     sums.write_text("".join(f"{_sum(path)}  {path.name}\n" for path in files))

@@ -88,7 +88,7 @@ def show_accuracy(results: Results) -> None:
             f"{name:<28}{len(lines):>10,}{right:>8,}{right / count:>10.1%}{tokens / count:>10,.0f}"
             f"{seconds / count:>10.1f}"
         )
-    print("Tokens and seconds are those of an answer, with its search and without its judgement.")
+    print("Tokens and seconds are of an answer, with its search and without its judgement.")
 
 
 def show_costs(spent: Mapping[str, Usage], settings: Settings) -> None:

@@ -66,7 +66,7 @@ class Operation:
 
     Attributes:
         query, body: its arguments by where they go, with their names on the wire.
-        required: those of the body that must be given.
+        required: the fields of the body that must be given.
         headers: its headers, in small letters.
         sends: the media types of its body.
         answer: the schema of its answer; None: the answer is not JSON.

@@ -1,4 +1,4 @@
-"""The methods of the TypeScript client, which are those of the Python client.
+"""The methods of the TypeScript client, named as in the Python client.
 
 Names, answers and groups are read from the source of the Python client, arguments and paths from
 the OpenAPI document.
