@@ -1,7 +1,8 @@
 """Statistics of the tables that this process has just filled.
 
-Autovacuum analyses a table a minute or more after it was filled. Until then, the planner assumes
-the former number of rows, and lists of a new bank read whole tables.
+Autovacuum comes a minute or more after a table was filled. Until then, the planner assumes the
+former number of rows, lists of a new bank read whole tables, and no index can answer alone, since
+the visibility of each row is read from the table.
 """
 
 import asyncio
@@ -34,10 +35,12 @@ _MAX_WAIT_SECONDS = 10.0
 """Time after which a table is analysed although an import still fills it."""
 _INTERVAL_SECONDS = 60.0
 _CLOSE_SECONDS = 2.0
+_VACUUM = "vacuum (analyze, skip_locked, index_cleanup off, truncate off)"
+"""Reads the new pages alone, and leaves the indexes and what was deleted to autovacuum."""
 
 
 class TableStatistics:
-    """Updates the statistics by `analyze`, at most once a minute.
+    """Updates statistics and visibility by `vacuum`, at most once a minute.
 
     Attributes:
         after: follows each update, with the names of its tables; it must not fail.
@@ -119,4 +122,4 @@ class TableStatistics:
                     log.warning("statistics.refused", table=table)
                     return
                 if added >= _PART * state.reltuples:
-                    await connection.exec_driver_sql(f"analyze (skip_locked) {table}")
+                    await connection.exec_driver_sql(f"{_VACUUM} {table}")

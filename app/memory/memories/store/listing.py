@@ -265,7 +265,8 @@ def _next(visible: ColumnElement[bool], condition: ColumnElement[bool]) -> _Scop
 
 def _count(scopes: CTE) -> ColumnElement[int]:
     some = (
-        select(MemoryRow.memory_id)
+        # Columns of `ix_memories_scope` alone, which is then all that is read.
+        select(MemoryRow.scope_hash)
         .where(
             MemoryRow.engine_id == _ENGINE_ID,
             MemoryRow.scope_hash == scopes.c.scope_hash,

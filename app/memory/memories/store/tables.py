@@ -146,7 +146,9 @@ class MemoryRow(MemoryContent, Base):
     __tablename__ = "memories"
     conditioned_by = ByScope()
     __table_args__ = (
-        Index("ix_memories_scope", "engine_id", "scope_hash"),
+        # With both times, live memories are counted by the index alone. Updates of either are in
+        # another index already, so that no further update rewrites the indexes.
+        Index("ix_memories_scope", "engine_id", "scope_hash", "delete_time", "expire_time"),
         parts_index("ix_memories_scope_parts", "scope"),
         Index("ix_memories_create_time", "engine_id", "create_time", "memory_id"),
         Index("ix_memories_update_time", "engine_id", "update_time", "memory_id"),
