@@ -120,7 +120,9 @@ def test_the_first_memory(page: str, server: LiveServer, engine: str) -> None:
     parts = [_placed(text, server, engine) for text in samples(path, "sh") if "post" in text]
     operation, found = _shell("\nsettle\n".join(parts))
     assert operation["metadata"]["author"] == "builtin-rules/3"
-    assert _steady(found) == _json(path, "retrievedMemories")
+    assert _steady(found) == _json(DOCS / "quickstart.md", "retrievedMemories")
+    (hit,) = found["retrievedMemories"]
+    assert f'"fact": "{hit["memory"]["fact"]}"' in path.read_text()
 
 
 def test_the_start_of_the_quickstart_is_an_operation(server: LiveServer, engine: str) -> None:
