@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.documents import ROOT
+from tests.support.documents import DOCS, ROOT
 
 _FENCED = re.compile(r"^( *)```.*?^\1```$", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"(`+).+?\1", re.DOTALL)
@@ -60,3 +60,9 @@ def test_every_link_leads_to_a_file_and_its_heading(name: str) -> None:
     page = ROOT / name
     dead = [link for link in _links(page.read_text()) if not _leads(page, link)]
     assert dead == []
+
+
+def test_the_first_page_of_the_documentation_lists_every_page() -> None:
+    listed = {link.partition("#")[0] for link in _links((DOCS / "index.md").read_text())}
+    pages = {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")}
+    assert pages - listed == {"index.md"}
