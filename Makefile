@@ -183,8 +183,8 @@ lock: setup ## Rewrite the lock files from pyproject.toml (newer versions: ARGS=
 	$(compiled) $(browser).in --python-version 3.11 --output-file $(browser).lock $(ARGS)
 	$(compiled) $(node).in --python-version 3.11 --output-file $(node).lock $(ARGS)
 	$(compiled) $(release).in --python-version 3.11 --output-file $(release).lock $(ARGS)
-	for name in openai_agents_session langgraph_store; do \
-	    $(compiled) $(recipes)/$$name.in --python-version 3.11 --output-file $(recipes)/$$name.lock $(ARGS) || exit 1; \
+	for input in $(recipes)/*.in; do \
+	    $(compiled) $$input --python-version 3.11 --output-file $${input%.in}.lock $(ARGS) || exit 1; \
 	done
 
 .PHONY: dist

@@ -2,9 +2,14 @@
 
 import json
 import subprocess
-import sys
+import tarfile
 from pathlib import Path
+from zipfile import ZipFile
 
+import pytest
+
+from app.kernel.release import RELEASE
+from scripts.make_dist import build
 from tests.packaging.checkout import ROOT, scratch_folder
 from tests.support.documents import samples
 from tests.support.live import KEY, live_server
@@ -20,10 +25,26 @@ find_index
 """
 
 
-def test_it_brings_httpx_alone_and_its_readme_runs(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
-    subprocess.run(command, cwd=_CLIENT, check=True, capture_output=True)
-    [wheel] = tmp_path.glob("*.whl")
+@pytest.fixture(scope="module")
+def packages(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """The wheel and the source distribution."""
+    return build(_CLIENT, tmp_path_factory.mktemp("dist"))
+
+
+def test_both_packages_carry_the_licence(packages: list[Path]) -> None:
+    wheel, packed = packages
+    name = f"open_memory_bank_client-{RELEASE}"
+    with ZipFile(wheel) as archive:
+        in_wheel = archive.read(f"{name}.dist-info/licenses/LICENSE")
+    with tarfile.open(packed) as source:
+        member = source.extractfile(f"{name}/LICENSE")
+        assert member is not None
+        in_source = member.read()
+    assert in_wheel == in_source == (ROOT / "LICENSE").read_bytes()
+
+
+def test_it_brings_httpx_alone_and_its_readme_runs(packages: list[Path], tmp_path: Path) -> None:
+    wheel, _ = packages
     venv = tmp_path / "venv"
     command = ["sh", "-euc", _INSTALL, "install", str(venv), str(wheel)]
     listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout

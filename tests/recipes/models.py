@@ -10,6 +10,7 @@ from tests.support.model_server import Called, Json, Seen
 Answer = Json | str | Called
 LIMIT = 2000
 _GOAL = "Lisbon in May"
+_SEATS = "I prefer window seats."
 _OF_A_TURN = 100
 """Tokens of what a turn adds to the prompt: the question, a call and its output."""
 
@@ -115,4 +116,19 @@ def seating(body: Json) -> Answer:
     if not str(messages[-1]["content"]).endswith("?"):
         return "Noted."
     is_known = re.match(r"You book seats\.\n\n<memories>\n.*window seats", prompt, re.DOTALL)
+    return _seat(is_known=is_known is not None)
+
+
+def reminded(body: Json) -> Answer:
+    """Extract what is said of seats; know where the user sits if a memory in the prompt says so."""
+    prompt = str(body["messages"])
+    if "response_format" in body:
+        return {"memories": [_SEATS] if f"Task: {_SEATS}" in prompt else []}
+    if "Where do I" not in prompt:
+        return "Noted."
+    # A history of the first conversation would have its answer, too.
+    return _seat(is_known=_SEATS in prompt and "Noted." not in prompt)
+
+
+def _seat(*, is_known: bool) -> str:
     return "You like to sit at the window." if is_known else "I do not know."

@@ -86,6 +86,8 @@ RECIPES = (
         check=models.check_prompts,
     ),
     Recipe("langgraph_store", "langmem", is_apart=True),
+    Recipe("llamaindex_memory", "llama-index-core", is_apart=True, model=models.reminded),
+    Recipe("crewai_memory", "crewai", is_apart=True, model=models.reminded),
     Recipe(
         "page_off_prompt",
         "httpx",
@@ -171,6 +173,8 @@ def printed(recipe: Recipe, program: Path, kitchen: Kitchen) -> str:
         "OPENAI_API_KEY": "none",
         "ANTHROPIC_BASE_URL": model.url.removesuffix("/v1"),
         "ANTHROPIC_API_KEY": "none",
+        "CREWAI_DISABLE_TELEMETRY": "true",
+        "HOME": str(kitchen.sink.parent),  # CrewAI keeps results of tasks there
     }
     command = [str(recipe.python), str(program)]
     ended = subprocess.run(

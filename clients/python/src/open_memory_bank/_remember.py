@@ -1,4 +1,4 @@
-"""Memories around the calls of a model's client: what OpenAI's and Anthropic's have in common."""
+"""Memories around the calls of a model's client."""
 
 from __future__ import annotations
 
@@ -9,16 +9,29 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from open_memory_bank import types
+from open_memory_bank._apis import BY_PATH
 from open_memory_bank._lines import Api, Body, Said, block, chained, field, said
-from open_memory_bank._link import Link, Scope, Search
-
-Wrapped = TypeVar("Wrapped")
+from open_memory_bank._link import Link, Scope, Search, link_of
+from open_memory_bank._sync.client import Client
 
 _MOST_KNOWN = 10_000
 _REPLACED = frozenset({"copy", "post", "with_options"})
+
+
+class ModelClient(Protocol):
+    """A client of a model, as far as it matters here."""
+
+    @property
+    def copy(self) -> object: ...
+
+    @property
+    def post(self) -> object: ...
+
+
+Wrapped = TypeVar("Wrapped", bound=ModelClient)
 
 
 @dataclass(frozen=True)
@@ -31,22 +44,42 @@ class Memory:
     search_seconds: float
 
 
-def remembering(client: Wrapped, apis: Sequence[Api], memory: Memory) -> Wrapped:
-    """Return a client like another, on the same connections, whose calls have a memory.
+def remember(
+    client: Wrapped,
+    *,
+    scope: Scope,
+    bank: Client | None = None,
+    top_k: int = 5,
+    search_seconds: float = 0.4,
+) -> Wrapped:
+    """Return a client like the given one that remembers its user; that one stays as it is.
 
-    All ways to call a model end in the client's `post`, with the request as it is sent. A client
-    that remembers already does so for the new scope alone.
+    It covers `chat.completions` and `responses` of OpenAI's clients, `messages` and `beta.messages`
+    of Anthropic's, with all their ways to call a model. Memories that match the user's last words
+    stand at the end of the system prompt, between `<memories>` marks. The user's new words and the
+    model's answer are ingested in the background when the answer ends; earlier messages of a
+    request, system prompts, tools' results and files are not. Of `with_streaming_response` the
+    answer is not recorded.
+
+    Args:
+        client: an `OpenAI`, an `Anthropic`, their async clients, those for other clouds, or one
+            that is derived from them. If it remembers already, it does so for the new scope alone.
+        scope: whose memories.
+        bank: sends the requests, in threads; absent: `Client()`.
+        top_k: most memories in a prompt, 1 to 100.
+        search_seconds: the longest time that a call waits for memories.
 
     Raises:
         TypeError: it is no client of a model.
         ValueError: the scope is empty.
     """
-    if not memory.scope:
+    if not scope:
         raise ValueError("scope must have a pair, such as user_id; got none.")
-    return _around(client, _Talks(apis, memory))
+    return _around(client, _Talks(Memory(link_of(bank), dict(scope), top_k, search_seconds)))
 
 
 def _around(client: Wrapped, talks: _Talks) -> Wrapped:
+    """Return a client on the same connections: all its ways to call a model end in its `post`."""
     kind = type(client)
     if not (hasattr(client, "post") and hasattr(client, "copy")):
         found = f"{kind.__name__} of {kind.__module__}"
@@ -72,8 +105,7 @@ def _around(client: Wrapped, talks: _Talks) -> Wrapped:
 class _Talks:
     """The talks of a client."""
 
-    def __init__(self, apis: Sequence[Api], memory: Memory) -> None:
-        self._apis = {api.path: api for api in apis}
+    def __init__(self, memory: Memory) -> None:
         self._memory = memory
         self._query = ""
         self._before: set[str] = set()
@@ -81,7 +113,7 @@ class _Talks:
 
     def begin(self, path: str, given: Mapping[str, Any]) -> _Call | None:
         """Return the call that a request makes; None if it is no talk."""
-        api = self._apis.get(path.partition("?")[0])
+        api = BY_PATH.get(path.partition("?")[0])
         body = given.get("body")
         found = None
         if api is not None and isinstance(body, Mapping):
