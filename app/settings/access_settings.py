@@ -112,9 +112,7 @@ class TokenSettings(BaseModel):
     """The issuer and audience of accepted tokens, and the claims that grant access."""
 
     jwt_issuer: str | None = Field(
-        None,
-        description="`iss` of the JWTs that are accepted; needs `jwt_audience` and"
-        " `jwt_jwks`, too.",
+        None, description="`iss` of accepted JWTs; needs `jwt_audience` and `jwt_jwks`, too."
     )
     jwt_audience: Annotated[list[str] | None, NoDecode, BeforeValidator(_one_or_several)] = Field(
         None, description="`aud` that a token must have, or a JSON array of several."
@@ -125,13 +123,11 @@ class TokenSettings(BaseModel):
     jwt_algorithms: list[TokenAlgorithm] = Field(
         ["RS256", "PS256", "ES256", "EdDSA"],
         min_length=1,
-        description="JSON array of the algorithms with which tokens may be signed; RS, PS and ES"
-        " also with 384 and 512.",
+        description="JSON array of accepted algorithms; RS, PS and ES also with 384 and 512.",
     )
     jwt_roles_claim: str = Field(
         "roles",
-        description="Claim with roles: an array, or a text with spaces; dots in the name lead into"
-        " objects.",
+        description="Claim with roles: an array, or a text with spaces; dots lead into objects.",
     )
     jwt_role_map: dict[str, Literal["viewer", "user", "editor", "admin"]] | None = Field(
         None,
@@ -145,13 +141,11 @@ class TokenSettings(BaseModel):
         "projects", description="Claim with the projects that a token reaches; absent: all."
     )
     jwt_engines_claim: str = Field(
-        "engines",
-        description="Claim with the ids of the engines that a token reaches; absent: all.",
+        "engines", description="Claim with the ids of engines that a token reaches; absent: all."
     )
     jwt_conditions_claim: str = Field(
         "scope_conditions",
-        description="Claim with an object that maps keys of scopes to a value or values; absent:"
-        " any.",
+        description="Claim with an object that maps keys of scopes to values; absent: any.",
     )
     jwt_condition_claims: dict[str, str] = Field(
         default_factory=dict,

@@ -45,8 +45,7 @@ class ModelSettings(BaseModel):
     )
     model_aliases: dict[str, str] = Field(
         default_factory=dict,
-        description="JSON object that maps names that banks use in `generationConfig.model` to"
-        " models.",
+        description="JSON object that maps names in `generationConfig.model` to models.",
     )
     model_output: OutputMode = Field(
         OutputMode.AUTO,
@@ -153,14 +152,12 @@ class EmbeddingSettings(BaseModel):
     embedder_threads: int = Field(
         2,
         ge=1,
-        description="Threads that compute embeddings in one process; absent: 1 if there are"
-        " several processes.",
+        description="Threads for embeddings in one process; absent: 1 if there are several.",
     )
     embedding_model: str | None = Field(None, description="Model of the embedder `http`.")
     embedding_base_url: BaseUrl | None = Field(
         None,
-        description="Address of the embedder `http`, with its `/v1`, and with its query if it has"
-        " one.",
+        description="Address of the embedder `http`, with its `/v1` and its query, if any.",
     )
     embedding_key: ApiKey | None = Field(None, description="API key of the embedder `http`.")
     embedding_revision: str | None = Field(
@@ -170,12 +167,10 @@ class EmbeddingSettings(BaseModel):
     )
     embedding_previous_model: str | None = Field(
         None,
-        description="Former model of the embedder `http`, which serves engines until they are"
-        " re-embedded.",
+        description="Former model of `http`, which serves engines until they are re-embedded.",
     )
     embedding_previous_base_url: BaseUrl | None = Field(
-        None,
-        description="Address of the previous model; absent: `embedding_base_url` with its key.",
+        None, description="Address of the previous model; absent: `embedding_base_url` and its key."
     )
     embedding_previous_key: ApiKey | None = Field(
         None, description="API key of the previous model, if it has an address of its own."
@@ -190,8 +185,5 @@ class EmbeddingSettings(BaseModel):
         "", description="`embedder_text_prefix` of the previous model, if it had one."
     )
     reembed_pause_seconds: float = Field(
-        0.1,
-        ge=0,
-        description="Pause of a re-embedding after each batch, so that other requests"
-        " reach the model, too.",
+        0.1, ge=0, description="Pause between batches, in which other requests reach the model."
     )

@@ -180,9 +180,8 @@ class Settings(
     )
     database_behind_pooler: bool = Field(
         False,
-        description="True: connections go through a transaction pooler. The service then sets"
-        " nothing on a connection, and uses no prepared statements unless"
-        " `database_pooler_prepared` is set.",
+        description="True: behind a transaction pooler. Nothing is set on a connection, and"
+        " nothing is prepared unless `database_pooler_prepared` is set.",
     )
     database_pooler_prepared: bool = Field(
         False,
@@ -253,8 +252,7 @@ class Settings(
     engine_max_events: int | None = Field(
         100_000_000,
         ge=0,
-        description="Events of one engine: events of sessions, and ingested events that are not in"
-        " memories yet; `none`: no bound.",
+        description="Events of sessions, and ingested ones not in memories yet; `none`: no bound.",
     )
     engine_max_bytes: int | None = Field(
         100 * 1024**3,
@@ -302,9 +300,7 @@ class Settings(
         365 * _DAY_SECONDS, gt=0, description="Life of a revision when nothing else sets it."
     )
     idempotency_seconds: float = Field(
-        _DAY_SECONDS,
-        gt=0,
-        description="Time for which a repeated request id gets its first answer again.",
+        _DAY_SECONDS, gt=0, description="Time for which a request id gets its first answer again."
     )
     operation_retention_seconds: float = Field(
         7 * _DAY_SECONDS, gt=0, description="Life of a finished operation."
@@ -325,8 +321,7 @@ class Settings(
     )
     require_worker: bool = Field(
         False,
-        description="True: `/readyz` returns 503 while no worker has sent a heartbeat for 30"
-        " seconds.",
+        description="True: `/readyz` returns 503 without a worker's heartbeat for 30 seconds.",
     )
     shutdown_grace_seconds: float = Field(
         10, ge=0, description="Time that running work may take to stop."
