@@ -152,7 +152,7 @@ class EmbeddingSettings(BaseModel):
     embedder_threads: int = Field(
         2,
         ge=1,
-        description="Threads for embeddings in one process; absent: 1 if there are several.",
+        description="Threads for embeddings in one process; absent: 1 with several processes.",
     )
     embedding_model: str | None = Field(None, description="Model of the embedder `http`.")
     embedding_base_url: BaseUrl | None = Field(
