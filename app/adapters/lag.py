@@ -36,13 +36,13 @@ LAG = Histogram(
 )
 STALL = Histogram(
     "memory_bank_event_loop_stall_seconds",
-    "The same, without what the event loop's thread waited for a processor that others had.",
+    "Lag of the event loop without the time for which its thread waited for a CPU.",
     buckets=_BUCKETS,
 )
 
 _STALLS = Counter(
     "memory_bank_loop_stalls_total",
-    "Times that the event loop stood still for a second or more.",
+    "Times that the event loop was blocked for a second or more.",
 )
 _RECENT: deque[float] = deque(maxlen=round(_RECENT_SECONDS / _INTERVAL_SECONDS))
 

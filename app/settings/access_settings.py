@@ -58,38 +58,38 @@ class ConnectionSettings(BaseModel):
 
     allowed_hosts: Annotated[list[str], AfterValidator(_checked_hosts)] = Field(
         default=[ANY_HOST],
-        description="JSON array of hosts, without ports, that requests may be for, such as"
-        ' `["memory.example.com"]`; `["*"]`: any. Others are answered 421, but for `/healthz` and'
-        " `/readyz`.",
+        description="JSON array of hosts, without ports, that requests may name, such as"
+        ' `["memory.example.com"]`; `["*"]`: any. Requests for other hosts return 421, except for'
+        " `/healthz` and `/readyz`.",
     )
 
     cors_origins: Annotated[list[str], AfterValidator(_checked)] = Field(
         default_factory=list,
-        description='JSON array of origins whose pages may call, such as `["https://example.com"]`;'
-        ' `["*"]`: all. Requests of other pages are refused.',
+        description="JSON array of origins whose pages may send requests, such as"
+        ' `["https://example.com"]`; `["*"]`: all. Requests from other pages are refused.',
     )
     metrics_port: Port = Field(
         0,
-        description="Port of `serve` with `/metrics`, `/healthz` and `/readyz` alone, for which no"
-        " key is needed; of several processes, each has the next; 0: none.",
+        description="Port of `serve` with only `/metrics`, `/healthz` and `/readyz`, without a"
+        " key; with several processes, each has the next port; 0: none.",
     )
-    metrics_host: str = Field("127.0.0.1", description="Address that `metrics_port` is on.")
+    metrics_host: str = Field("127.0.0.1", description="Address on which `metrics_port` listens.")
     worker_port: Port = Field(
         0,
-        description="Port of `worker` with `/metrics`, `/healthz` and `/readyz`, for which no key"
-        " is needed, on `MEMORY_BANK_HOST`; of several processes, each has the next; 0: none.",
+        description="Port of `worker` with `/metrics`, `/healthz` and `/readyz`, without a key, on"
+        " `MEMORY_BANK_HOST`; with several processes, each has the next port; 0: none.",
     )
     max_connections: int = Field(
         900,
         ge=1,
-        description="Connections open at once per process; then those that ask for nothing make"
-        " room. A process may open 1,024 files where nothing else is configured.",
+        description="Connections open at once per process; beyond it, idle connections are closed."
+        " A process can open 1,024 files unless the system allows more.",
     )
     reserved_connections: int = Field(
         32,
         ge=0,
-        description="Connections of these that serve `/healthz`, `/readyz`, `/metrics` and keys"
-        " with `keys.manage` only, while all others are taken.",
+        description="Connections of these that serve only `/healthz`, `/readyz`, `/metrics` and"
+        " keys with `keys.manage`, while all others are in use.",
     )
 
     @model_validator(mode="after")
@@ -112,7 +112,7 @@ class TokenSettings(BaseModel):
     """The issuer and audience of accepted tokens, and the claims that grant access."""
 
     jwt_issuer: str | None = Field(
-        None, description="`iss` of the JWTs that are taken; they need the next two settings, too."
+        None, description="`iss` of accepted JWTs; needs `jwt_audience` and `jwt_jwks`, too."
     )
     jwt_audience: Annotated[list[str] | None, NoDecode, BeforeValidator(_one_or_several)] = Field(
         None, description="`aud` that a token must have, or a JSON array of several."
@@ -123,14 +123,16 @@ class TokenSettings(BaseModel):
     jwt_algorithms: list[TokenAlgorithm] = Field(
         ["RS256", "PS256", "ES256", "EdDSA"],
         min_length=1,
-        description="JSON array: how tokens may be signed; RS, PS and ES also with 384 and 512.",
+        description="JSON array of accepted algorithms; RS, PS and ES also with 384 and 512.",
     )
     jwt_roles_claim: str = Field(
         "roles",
         description="Claim with roles: an array, or a text with spaces; dots lead into objects.",
     )
     jwt_role_map: dict[str, Literal["viewer", "user", "editor", "admin"]] | None = Field(
-        None, description="JSON object: values of that claim, to roles; absent: they are the roles."
+        None,
+        description="JSON object that maps values of `jwt_roles_claim` to roles; absent: the"
+        " values are the roles.",
     )
     jwt_permissions_claim: str = Field(
         "permissions", description="Claim with permissions in addition to the roles."
@@ -139,20 +141,20 @@ class TokenSettings(BaseModel):
         "projects", description="Claim with the projects that a token reaches; absent: all."
     )
     jwt_engines_claim: str = Field(
-        "engines", description="Claim with the ids of the engines that it reaches; absent: all."
+        "engines", description="Claim with the ids of engines that a token reaches; absent: all."
     )
     jwt_conditions_claim: str = Field(
         "scope_conditions",
-        description="Claim with an object: key of a scope to its value or values; absent: any.",
+        description="Claim with an object that maps keys of scopes to values; absent: any.",
     )
     jwt_condition_claims: dict[str, str] = Field(
         default_factory=dict,
-        description='JSON object: key of a scope to the claim with its value, such as `{"user_id":'
-        ' "sub"}`; every token needs these claims.',
+        description="JSON object that maps a key of scopes to the claim with its value, such as"
+        ' `{"user_id": "sub"}`; every token needs these claims.',
     )
     jwt_required_claims: list[str] = Field(
         default_factory=list,
-        description='JSON array of further claims that every token needs, such as `["engines"]`.',
+        description='JSON array of other claims that every token needs, such as `["engines"]`.',
     )
 
     @model_validator(mode="after")

@@ -45,17 +45,17 @@ class ModelSettings(BaseModel):
     )
     model_aliases: dict[str, str] = Field(
         default_factory=dict,
-        description="JSON object: names that banks give in `generationConfig.model`, to models.",
+        description="JSON object that maps names in `generationConfig.model` to models.",
     )
     model_output: OutputMode = Field(
         OutputMode.AUTO,
-        description="Structured output by `native` schema, `tool` or `prompt`; `auto`: the first"
-        " that the model can.",
+        description="Way of structured output: `native` schema, `tool` or `prompt`; `auto`: the"
+        " first that the model supports.",
     )
     model_media_types: list[str] | None = Field(
         None,
-        description='JSON array of files the model reads, such as `["image/*"]`; absent: what its'
-        " provider is known to take.",
+        description='JSON array of the media types that the model reads, such as `["image/*"]`;'
+        " absent: the types that its provider is known to accept.",
     )
     model_timeout_seconds: float = Field(
         60, gt=0, description="Longest wait for one answer, retries and repair included."
@@ -63,17 +63,17 @@ class ModelSettings(BaseModel):
     model_concurrency: int = Field(
         20,
         ge=1,
-        description="Requests at once to one provider; at most as many as a server of your own"
-        " answers at once, since the others wait within `model_timeout_seconds`.",
+        description="Requests at once to one provider. For a server of your own, use at most the"
+        " number that it answers at once: requests that wait there use up `model_timeout_seconds`.",
     )
     model_max_input_tokens: int = Field(
-        32_000, ge=1_000, description="Longest prompt; longer conversations go in pieces."
+        32_000, ge=1_000, description="Longest prompt; longer conversations are split."
     )
     model_max_output_tokens: int = Field(8_192, ge=256, description="Longest answer of a model.")
     model_prices: dict[str, ModelPrice] = Field(
         default_factory=dict,
-        description='JSON object: model to its price per million tokens, such as `{"openai:gpt-5-'
-        'mini": {"input": 0.25, "output": 2}}`.',
+        description="JSON object that maps a model to its price per million tokens, such as"
+        ' `{"openai:gpt-5-mini": {"input": 0.25, "output": 2}}`.',
     )
     price_currency: str = Field("USD", description="Currency of `model_prices`.")
     daily_max_tokens: int | None = Field(
@@ -125,24 +125,24 @@ class EmbeddingSettings(BaseModel):
     )
     embedder_folder: Path | None = Field(
         None,
-        description="Folder of the embedder `onnx`, with `model.onnx` and `tokenizer.json`. Nothing"
-        " is fetched.",
+        description="Folder of the embedder `onnx`, with `model.onnx` and `tokenizer.json`."
+        " Nothing is downloaded.",
     )
     embedder_pooling: Pooling = Field(
         Pooling.MEAN,
-        description="States of the tokens that make the vector of `onnx`: their `mean`, or that"
-        " of the first (`cls`); of no account where the graph pools by itself.",
+        description="Token states that make the vector of `onnx`: their `mean`, or the first one"
+        " (`cls`); no effect if the graph pools by itself.",
     )
     embedder_max_tokens: int = Field(
         256, ge=8, le=2_048, description="Tokens to which `onnx` cuts a text."
     )
     embedder_query_prefix: str = Field(
-        "", description="Text that `http` and `onnx` are given before a query, such as `query: `."
+        "", description="Text that `http` and `onnx` get before a query, such as `query: `."
     )
     embedder_text_prefix: str = Field(
         "",
-        description="Text that they are given before a text that is stored, such as `passage: `;"
-        " another one makes another model.",
+        description="Text that `http` and `onnx` get before a stored text, such as `passage: `; a"
+        " change makes it another model.",
     )
     embedder_languages: LanguageCodes | None = Field(
         None,
@@ -152,40 +152,38 @@ class EmbeddingSettings(BaseModel):
     embedder_threads: int = Field(
         2,
         ge=1,
-        description="Threads that compute embeddings in one process; unset, 1 where there are"
-        " several processes.",
+        description="Threads for embeddings in one process; absent: 1 with several processes.",
     )
     embedding_model: str | None = Field(None, description="Model of the embedder `http`.")
     embedding_base_url: BaseUrl | None = Field(
         None,
-        description="Address of the embedder `http`, up to and with its `/v1`, and with its query.",
+        description="Address of the embedder `http`, with its `/v1` and its query, if any.",
     )
     embedding_key: ApiKey | None = Field(None, description="API key of the embedder `http`.")
     embedding_revision: str | None = Field(
         None,
-        description="Mark of what the embedder `http` serves under its model's name; another one"
-        " makes another model of it, for when the same name gives other vectors.",
+        description="Mark for the version of the model that the embedder `http` serves. Change it"
+        " if the same name returns other vectors: it then counts as another model.",
     )
     embedding_previous_model: str | None = Field(
         None,
-        description="Model of the embedder `http` that engines are still served by until they are"
-        " re-embedded.",
+        description="Former model of `http`, which serves engines until they are re-embedded.",
     )
     embedding_previous_base_url: BaseUrl | None = Field(
-        None, description="Its address; absent: `embedding_base_url` with its key."
+        None, description="Address of the previous model; absent: `embedding_base_url` and its key."
     )
     embedding_previous_key: ApiKey | None = Field(
-        None, description="Its API key, for an address of its own."
+        None, description="API key of the previous model, if it has an address of its own."
     )
     embedding_previous_revision: str | None = Field(
-        None, description="Its `embedding_revision`, where it had one."
+        None, description="`embedding_revision` of the previous model, if it had one."
     )
     embedding_previous_query_prefix: str = Field(
-        "", description="Its `embedder_query_prefix`, where it had one."
+        "", description="`embedder_query_prefix` of the previous model, if it had one."
     )
     embedding_previous_text_prefix: str = Field(
-        "", description="Its `embedder_text_prefix`, where it had one."
+        "", description="`embedder_text_prefix` of the previous model, if it had one."
     )
     reembed_pause_seconds: float = Field(
-        0.1, ge=0, description="Its pause after each, so that others get at the model, too."
+        0.1, ge=0, description="Pause between batches, in which other requests reach the model."
     )

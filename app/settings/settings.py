@@ -117,14 +117,14 @@ class Settings(
         1,
         ge=1,
         le=256,
-        description="Processes of `serve`, which share the port, or of `worker`: as many as cores,"
-        " a tenth fewer beside Postgres.",
+        description="Processes of `serve`, which share the port, or of `worker`. Use one per core,"
+        " or a tenth fewer with Postgres on the same machine.",
     )
     data_dir: Path = Field(Path(".data"), description="Folder of the embedded Postgres.")
     log_format: LogFormat = Field(LogFormat.CONSOLE, description="`console` or `json`.")
     log_level: LogLevel = Field(
         "INFO",
-        description="Least level of log lines that are written: `DEBUG`, `INFO`, `WARNING`,"
+        description="Lowest level of log lines that are written: `DEBUG`, `INFO`, `WARNING`,"
         " `ERROR` or `CRITICAL`.",
     )
 
@@ -132,7 +132,7 @@ class Settings(
     admin_key: AdminKey | None = Field(
         None,
         description="Admin API key of at least 16 characters, until it is rotated or revoked;"
-        " absent: the first start makes one. It prints the key on a terminal, else writes it to"
+        " absent: the first start makes a key. It prints the key on a terminal, else writes it to"
         " `admin-key` in `data_dir`.",
     )
 
@@ -142,7 +142,7 @@ class Settings(
         " absent: the database has one of its own.",
     )
     audit_reads: bool = Field(
-        False, description="True: the audit log has reads, too, not changes and refusals only."
+        False, description="True: the audit log also has reads, not only changes and refusals."
     )
     audit_retention_seconds: float | None = Field(
         400 * _DAY_SECONDS,
@@ -152,8 +152,8 @@ class Settings(
     )
     trusted_proxies: list[IPvAnyNetwork] = Field(
         default_factory=list,
-        description="JSON array of addresses and networks of proxies that say in `X-Forwarded-For`"
-        " where a request came from; from others, the header is ignored.",
+        description="JSON array of addresses and networks of proxies whose `X-Forwarded-For` is"
+        " trusted; from other addresses, the header is ignored.",
     )
 
     # Database
@@ -168,7 +168,7 @@ class Settings(
     read_url: SecretStr | None = Field(
         None,
         description="Streaming standby of `database_url`, which answers reads while the primary"
-        " cannot be reached; absent: none does.",
+        " cannot be reached; absent: no standby.",
     )
     database_pool_size: int = Field(
         20,
@@ -180,13 +180,13 @@ class Settings(
     )
     database_behind_pooler: bool = Field(
         False,
-        description="Behind a transaction pooler: no session settings, and no prepared statements"
-        " unless `database_pooler_prepared` is set.",
+        description="True: behind a transaction pooler. Nothing is set on a connection, and"
+        " nothing is prepared unless `database_pooler_prepared` is set.",
     )
     database_pooler_prepared: bool = Field(
         False,
-        description="Prepared statements behind the pooler: for PgBouncer from 1.22 on, with its"
-        " `max_prepared_statements` at 200 or more.",
+        description="True: use prepared statements behind the pooler. Needs PgBouncer 1.22 or"
+        " later, with its `max_prepared_statements` at 200 or more.",
     )
     postgres_user: str = Field(
         "nobody", description="User that runs the embedded Postgres when started by root."
@@ -205,8 +205,8 @@ class Settings(
     )
     tiktoken_dir: Path | None = Field(
         None,
-        description="Folder with `cl100k_base.tiktoken` or `o200k_base.tiktoken`, for policies that"
-        " name these as `counter`; needs the extra `tokens`. Nothing is fetched.",
+        description="Folder with `cl100k_base.tiktoken` or `o200k_base.tiktoken`, for policies"
+        " that name these as `counter`; needs the extra `tokens`. Nothing is downloaded.",
     )
 
     # Generation
@@ -219,8 +219,8 @@ class Settings(
 
     privacy_defaults: PrivacyConfig = Field(
         default_factory=built_in_rules,
-        description="JSON object of the form of `privacyConfig`: what becomes of secrets and"
-        " personal data where an engine has no rule; absent: credentials and payment cards are"
+        description="JSON object of the form of `privacyConfig`: the rules for kinds of secrets"
+        " and personal data that an engine does not name; absent: credentials and payment cards are"
         " masked in generation and ingestion.",
     )
 
@@ -234,14 +234,14 @@ class Settings(
     max_generation_chars: int = Field(
         2_000_000,
         ge=10_000,
-        description="Characters of text in the conversation that one request to generate brings;"
-        " of longer sessions and streams, as many bytes are read at a time.",
+        description="Characters of text in the conversation of one request to generate. Of longer"
+        " sessions and streams, as many bytes are read at a time.",
     )
     max_shared_state_bytes: int = Field(
         1024 * 1024,
         ge=1_024,
         description="Longest state, as JSON, that the sessions of a user share (`user:` keys), and"
-        " that all sessions of an engine do (`app:` keys).",
+        " that all sessions of an engine share (`app:` keys).",
     )
     engine_max_memories: int | None = Field(
         10_000_000, ge=0, description="Memories of one engine; `none`: no bound."
@@ -252,19 +252,19 @@ class Settings(
     engine_max_events: int | None = Field(
         100_000_000,
         ge=0,
-        description="Events of one engine, of sessions and not yet in memories; `none`: no bound.",
+        description="Events of sessions, and ingested ones not in memories yet; `none`: no bound.",
     )
     engine_max_bytes: int | None = Field(
         100 * 1024**3,
         ge=0,
-        description="Content of the memories, their revisions, sessions, events and summaries of"
-        " one engine, in all; `none`: no bound.",
+        description="Content of the memories, revisions, sessions, events and summaries of one"
+        " engine together; `none`: no bound.",
     )
     engine_max_queued_operations: int | None = Field(
         10_000,
         ge=0,
-        description="Operations of one engine that wait for a worker, ingestions and summaries"
-        " aside; `none`: no bound.",
+        description="Operations of one engine that wait for a worker, except ingestions and"
+        " summaries; `none`: no bound.",
     )
     key_rate_units_per_second: int = Field(
         10_000,
@@ -280,10 +280,10 @@ class Settings(
     )
     max_costly_requests: int = Field(1_024, ge=1, description="The same for all keys together.")
     max_exports: int = Field(
-        2, ge=1, description="Exports of engines at once, per process; each has a connection."
+        2, ge=1, description="Exports of engines at once, per process; each uses a connection."
     )
     export_max_seconds: float = Field(
-        3_600, gt=0, description="Longest export; one that takes longer breaks off."
+        3_600, gt=0, description="Longest export; a longer one is aborted."
     )
     filter_timeout_seconds: float = Field(
         2,
@@ -294,13 +294,13 @@ class Settings(
 
     # Times of the ledger
     recovery_window_seconds: float = Field(
-        2 * _DAY_SECONDS, ge=0, description="Time in which a deleted memory can be recovered."
+        2 * _DAY_SECONDS, ge=0, description="Time for which a deleted memory can be recovered."
     )
     revision_ttl_seconds: float = Field(
         365 * _DAY_SECONDS, gt=0, description="Life of a revision when nothing else sets it."
     )
     idempotency_seconds: float = Field(
-        _DAY_SECONDS, gt=0, description="Time in which a request id replays its first answer."
+        _DAY_SECONDS, gt=0, description="Time for which a request id gets its first answer again."
     )
     operation_retention_seconds: float = Field(
         7 * _DAY_SECONDS, gt=0, description="Life of a finished operation."
@@ -315,13 +315,13 @@ class Settings(
     worker_concurrency: int | None = Field(
         None,
         ge=1,
-        description="Operations run at once per process. The last place is left to others by an"
-        " engine, and by a key, that holds the rest. Absent: 4; with a text model on other"
-        " machines, up to 16, as `model_concurrency` and `database_pool_size` allow.",
+        description="Operations that a process runs at once. One engine, or one key, never takes"
+        " the last place. Absent: 4; with a text model on other machines, up to 16, as"
+        " `model_concurrency` and `database_pool_size` allow.",
     )
     require_worker: bool = Field(
         False,
-        description="True: `/readyz` is 503 while no worker has sent a heartbeat for 30 seconds.",
+        description="True: `/readyz` returns 503 without a worker's heartbeat for 30 seconds.",
     )
     shutdown_grace_seconds: float = Field(
         10, ge=0, description="Time that running work may take to stop."
@@ -329,14 +329,14 @@ class Settings(
     clock_skew_max_seconds: float = Field(
         30,
         gt=0,
-        description="Greatest distance of a process's clock from the database's; beyond it,"
-        " `/readyz` reports it, and its sweeps rest.",
+        description="Greatest difference between a process's clock and the database's. Beyond it,"
+        " `/readyz` reports it, and the process runs no sweeps.",
     )
 
     tuning: Tuning = Field(
         Tuning(),
-        description="JSON object: constants of this release to other values, by the names of"
-        " `app/kernel/tuning.py`, which may change in any release.",
+        description="JSON object that changes constants, by their names in `app/kernel/tuning.py`;"
+        " these may change in any release.",
     )
 
     @model_validator(mode="before")

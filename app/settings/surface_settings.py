@@ -57,17 +57,17 @@ class McpSettings(BaseModel):
     )
     mcp_engine: Annotated[str, AfterValidator(_engine)] = Field(
         "1",
-        description="Engine that `/mcp` serves to keys that are not bound to exactly one.",
+        description="Engine that `/mcp` serves to keys that are not bound to exactly one engine.",
     )
     mcp_tools: Annotated[tuple[ToolName, ...], NoDecode, BeforeValidator(_tools)] = Field(
         default=_USUAL,
-        description="Tools served over MCP, with commas between their names; empty: all but"
+        description="Tools served over MCP, with commas between their names; empty: all except"
         " `recall_conversation`.",
     )
     public_url: Annotated[str | None, AfterValidator(_address)] = Field(
         None,
-        description="Address of the service as clients see it, such as"
-        " `https://memory.example.com`; absent: as each request names it.",
+        description="Address at which clients reach the service, such as"
+        " `https://memory.example.com`; absent: the address that each request names.",
     )
 
 
@@ -80,8 +80,8 @@ class ConsoleSettings(BaseModel):
     )
     console_plain_http: bool = Field(
         default=False,
-        description="True: the console's cookie goes over plain HTTP to other hosts than this"
-        " machine too, for a network without TLS; each page then warns of it.",
+        description="True: the console's cookie is also sent over plain HTTP to hosts other than"
+        " this machine, for a network without TLS; each page then warns of it.",
     )
     console_session_seconds: float = Field(
         8 * _HOUR_SECONDS,
@@ -93,7 +93,7 @@ class ConsoleSettings(BaseModel):
         _HOUR_SECONDS,
         ge=120,
         le=30 * _DAY_SECONDS,
-        description="Life of a session of the console without a request.",
+        description="Time without a request after which a session of the console ends.",
     )
 
 
@@ -120,7 +120,7 @@ class TaskSettings(BaseModel):
 
     task_storable: list[StorableKind] = Field(
         ["text", "json", "blob"],
-        description="JSON array: the kinds of tools' outputs that task memory stores.",
+        description="JSON array of the kinds of tool outputs that task memory stores.",
     )
     task_max_artifact_bytes: int = Field(64 * _MIB, ge=1, description="Longest artifact.")
     task_max_namespace_bytes: int = Field(
@@ -136,19 +136,19 @@ class TaskSettings(BaseModel):
     )
     task_export_sinks: dict[str, Path] = Field(
         default_factory=dict,
-        description='JSON object: names of places to export to, to their folders, such as `{"out":'
-        ' "/srv/out"}`.',
+        description="JSON object that maps the name of each place for exports to its folder, such"
+        ' as `{"out": "/srv/out"}`.',
     )
     task_import_sources: dict[str, Path] = Field(
         default_factory=dict,
-        description="JSON object: names of places to load files from, to their folders, such as"
-        ' `{"in": "/srv/in"}`. Every key with `artifacts.write` may load all their files.',
+        description="JSON object that maps the name of each place for loading files to its folder,"
+        ' such as `{"in": "/srv/in"}`. Every key with `artifacts.write` can load all of its files.',
     )
     task_readers: dict[str, ReaderModel] = Field(
         default_factory=dict,
-        description="JSON object: names of reader models to `{model, locality, base_url, key,"
-        ' max_input_tokens, reads}`, `locality` being `local` or `remote`; `"reads": ["image/*"]`:'
-        " it takes images.",
+        description="JSON object that maps the name of each reader model to `{model, locality,"
+        ' base_url, key, max_input_tokens, reads}`. `locality` is `local` or `remote`; `"reads":'
+        ' ["image/*"]`: the model reads images.',
     )
 
     @model_validator(mode="after")

@@ -204,7 +204,7 @@ _UNIT_BYTES = 512 * 1024
 log = structlog.get_logger()
 _REPLACED = Counter(
     "memory_bank_replaced_characters_total",
-    "Characters of events and conversations that cannot be stored: U+FFFD stands in their place.",
+    "Characters of events and conversations that cannot be stored, replaced by U+FFFD.",
 )
 
 

@@ -5,8 +5,8 @@ from scripts.reference.markdown import code, page, table
 from scripts.reference.source import constructions, member_docstrings
 
 _INTRODUCTION = f"""\
-Every refusal has one shape, that of `google.rpc.Status`. `reason` is stable: program against it,
-never against the message. `domain` is always `{DOMAIN}`.
+Every error has the shape of `google.rpc.Status`. Let your program check the `reason`, which is
+stable, and never the message. `domain` is always `{DOMAIN}`.
 
 ```json
 {{
@@ -26,14 +26,19 @@ never against the message. `domain` is always `{DOMAIN}`.
 }}
 ```
 
-- `details` also has a `BadRequest` with `fieldViolations` when fields are wrong, and a `RetryInfo`
-  when a later attempt may succeed; the header `Retry-After` says the same.
+- If fields are wrong, `details` also has a `BadRequest` with `fieldViolations`.
+- If a later attempt may succeed, `details` has a `RetryInfo`, with the same time as the header
+  `Retry-After`.
 - The `error` of a failed operation has the same message and details; its `code` is the number of
   the gRPC code.
 - Messages never repeat the text of memories, events or artifacts.
-- Retry 429, 503 and 504; with `Retry-After`, not before. Read again before you retry a 409 with
-  `ABORTED`. Any other request fails again as it stands. Send a request id with every change, so
-  that a retry is done once.
+
+When to send a request again:
+
+- Retry 429, 503 and 504, but not before the time of `Retry-After`.
+- Before you retry a 409 with `ABORTED`, read the resource again.
+- Any other request fails again if you do not change it.
+- Send a request id with every change, so that the service executes it only once.
 """
 
 

@@ -15,19 +15,21 @@ _LIMITS = re.compile(
     r"(?:^|_)max_|_rate_units_|^rate_|_min_bytes_|(?:idle|header|body|send|timeout)_seconds$"
 )
 _INTRODUCTION = """\
-Limits that an operator may have to choose are [settings](settings.md). The others are
-[constants](#constants), which `MEMORY_BANK_TUNING` (a JSON object) changes, or part of the API. A
-request beyond one is refused
-with a [reason](errors.md) that says which limit it was: `QUOTA_EXHAUSTED` for what an engine
-holds, `RATE_LIMIT_EXCEEDED` for units a second, `TOO_MANY_AT_ONCE` for concurrency. The
-[permissions](permissions.md#methods) page has the cost of each method.
+There are three kinds of limits:
 
-Deleting and purging always work, also at a quota.
+- Limits that an operator may have to choose are [settings](settings.md).
+- [Constants](#constants) change only by `MEMORY_BANK_TUNING`, a JSON object.
+- The limits of [fields](#fields) are part of the API and cannot be changed.
+
+The service refuses a request beyond a limit with a [reason](errors.md) that names the kind of the
+limit: `QUOTA_EXHAUSTED` for the content of an engine, `RATE_LIMIT_EXCEEDED` for units a second,
+`TOO_MANY_AT_ONCE` for concurrency. The [permissions](permissions.md#methods) page has the cost of
+each method in units. Deleting and purging always work, also at a quota.
 """
 _CONSTANTS = """\
-Operators have no reason to choose these numbers. Should one prove wrong, `MEMORY_BANK_TUNING`
-takes others as a JSON object, such as `{"idle_seconds": 30}`. Names and meanings may change in any
-release.
+Operators normally have no reason to choose these numbers. If one proves wrong, change it by
+`MEMORY_BANK_TUNING`, a JSON object such as `{"idle_seconds": 30}`. Names and meanings may change in
+any release.
 """
 
 
@@ -46,7 +48,6 @@ def limits_page() -> str:
         _CONSTANTS,
         *_constants_tables(),
         "## Fields\n",
-        "These are part of the API and cannot be changed.\n",
         _fields_table(),
     )
 

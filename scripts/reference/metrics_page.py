@@ -10,12 +10,14 @@ from scripts.reference.markdown import code, codes, page, table
 
 _PREFIX = "memory_bank_"
 _INTRODUCTION = """\
-`GET /metrics` answers in the text format of Prometheus, for keys with the permission
-`metrics.get`. `MEMORY_BANK_METRICS_PORT` serves the same on a port of its own, without a key.
-Labels name routes and kinds, never resources. Each process has its own
-metrics; those that are read from the database are the same in all of them. Of several processes of
-`serve`, the port of the API adds them up, and gauges have the label `process`. Standard metrics
-of Python and of the process (`python_...`, `process_...`) are served beside these.
+`GET /metrics` returns these metrics in the text format of Prometheus, for keys with the permission
+`metrics.get`. `MEMORY_BANK_METRICS_PORT` serves them on a port of its own, without a key. Labels
+name routes and kinds, never resources.
+
+Each process has its own metrics; metrics that are read from the database are the same in all
+processes. With several processes of `serve`, the port of the API adds them up, and gauges have the
+label `process`. The standard metrics of Python and of the process (`python_...`, `process_...`) are
+served, too.
 """
 
 

@@ -9,14 +9,16 @@ from scripts.reference.markdown import code, codes, page, table
 
 _INTRODUCTION = """\
 A key has roles, single permissions, or both. It may also be bound to projects, to engines, and to
-values of the keys of scopes; what it is not bound to does not exist for it.
-[Security](../operations/security.md) explains how.
+values of the keys of scopes; resources outside these bounds do not exist for it. See
+[Security](../operations/security.md).
 """
 _COSTS = """\
-*Cost* is in units, taken from the rates of the key and of the engine. *Concurrent* methods hold
-one of the key's places for costly requests while they run. A method that *adds* something is
-refused with `QUOTA_EXHAUSTED` where that quota, or the engine's bytes, are used up. *Audited*
-methods change something: the audit log has each of them, and each refusal to a known caller.
+- *Cost* is in units, taken from the rates of the key and of the engine.
+- *Audited* methods change something: the audit log has each call, and each refusal of a known
+  caller.
+- *Concurrent* methods hold one of the key's places for costly requests while they run.
+- A method that *adds* something is refused with `QUOTA_EXHAUSTED` if that quota, or the engine's
+  bytes, are used up.
 """
 
 
@@ -30,9 +32,9 @@ def permissions_page() -> str:
         "## Permissions that a bound key cannot use\n",
         "Keys bound to values of scopes cannot use permissions that concern a whole engine: "
         f"{codes(_in_order(WHOLE_ENGINE))}.\n",
-        "Keys that are bound at all cannot use those that concern the whole service: "
-        f"{codes(_in_order(WHOLE_SERVICE))}. A key bound to projects alone may use"
-        " `engines.create` in these.\n",
+        "Keys with any bound cannot use permissions that concern the whole service: "
+        f"{codes(_in_order(WHOLE_SERVICE))}. A key bound only to projects may use"
+        " `engines.create` in these projects.\n",
         "## Methods\n",
         _COSTS,
         methods_table(demands()),

@@ -70,7 +70,7 @@ _PENDING = of_all(
 _OLDEST = of_all(
     Gauge,
     "memory_bank_ingestion_oldest_pending_seconds",
-    "Time that the oldest of them has waited; 0 without any.",
+    "Waiting time of the oldest event that is not in memories yet; 0 without any.",
 )
 _FAILED = of_all(
     Gauge, "memory_bank_streams_failed", "Streams with waiting events whose last operation failed."

@@ -30,7 +30,7 @@ _TABLES: Sequence[EventTable] = (AuditEventRow, ServiceEventRow)
 
 _DROPPED = Counter(
     "memory_bank_audit_events_dropped_total",
-    "Audit events of reads and refusals that were dropped, as the database could not be written.",
+    "Audit events of reads and refusals, dropped because the database could not be written.",
 )
 # Refusals that hold off a flood: a row for each would let the flood in by another door. They are
 # in the request metrics and in the log.

@@ -25,7 +25,7 @@ from app.settings.settings import Settings
 
 _MASKED = Counter(
     "memory_bank_masked_total",
-    "Sensitive values that were masked, by kind and place: the way they came in, or SCAN.",
+    "Sensitive values that were masked, by kind and by place: how they arrived, or SCAN.",
     ["kind", "place"],
 )
 _BARE = str.maketrans("", "", "[]")

@@ -22,7 +22,7 @@ _ERRORS_OF_CALLERS = frozenset({401, 403, 429})
 _PARENTS = re.compile(r"projects/[^/ ]+/locations/[^/ ]+/reasoningEngines/[^/ ]+/")
 _CALLS = Counter(
     "memory_bank_tool_calls_total",
-    "Calls of tools by models: `ok`, `error` (the model may mend it) or `failed`.",
+    "Calls of tools by models: `ok`, `error` (the model can correct it) or `failed`.",
     ["surface", "tool", "outcome"],
 )
 _SECONDS = Histogram("memory_bank_tool_seconds", "Duration of calls of tools.", ["surface", "tool"])

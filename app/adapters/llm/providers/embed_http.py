@@ -40,7 +40,7 @@ _TOO_MUCH = {"400", "413", "422", str(_FAILED)}
 """Statuses with which servers refuse too many texts, or too long ones."""
 _SHORTENED = Counter(
     "memory_bank_embedding_shortened_texts_total",
-    "Texts of which the embedding server was sent only the beginning, as long as it takes.",
+    "Texts that were shortened to the length that the embedding server accepts.",
     ["model"],
 )
 

@@ -48,7 +48,7 @@ _MOST_REFUSALS = 3
 """Refusals in a row, each followed by a mode that worked; a single one may have another cause."""
 _IN_USE = Gauge(
     "memory_bank_model_mode",
-    "1 if a model is asked for structures in this way at present, else 0.",
+    "1 for the way in which a model is asked for structured output at present, else 0.",
     ["model", "mode"],
 )
 Refusals = Mapping[OutputMode, RequestFailed]

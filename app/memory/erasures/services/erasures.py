@@ -49,7 +49,7 @@ from app.settings.settings import Settings
 
 _ERASURES = Counter(
     "memory_bank_erasures_total",
-    "Runs of erasures by their end; one that FAILED is continued by the next attempt or request.",
+    "Runs of erasures by state at their end; the next attempt or request continues a FAILED one.",
     ["state"],
 )
 

@@ -43,7 +43,7 @@ _SECONDS = Histogram(
 )
 _LEXICAL = Counter(
     "memory_bank_searches_lexical_total",
-    "Searches by words alone, as the model could not embed the query.",
+    "Searches by words alone, because the model could not embed the query.",
 )
 _MAX_ENGINES = 10_000
 """Maximum engines of which a process counts the languages that no embedder covers."""

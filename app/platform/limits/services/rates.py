@@ -32,8 +32,8 @@ class Bound(StrEnum):
 
 _REFUSED = Counter(
     "memory_bank_requests_refused",
-    "Requests refused by the rate of their key, by that of their engine, for lack of a place, or"
-    " because of the open bodies.",
+    "Requests refused by the rate of their key or engine, for lack of a place, or because of open"
+    " bodies.",
     ["by"],
 )
 for _bound in Bound:

@@ -181,7 +181,7 @@ _DUE = of_all(Gauge, "memory_bank_operations_due", "Operations that are due and 
 _OLDEST = of_all(
     Gauge,
     "memory_bank_operations_oldest_due_seconds",
-    "Time since the oldest of them became due; 0 without any.",
+    "Time since the oldest of the due operations became due; 0 without any.",
 )
 
 _RUNNING = of_all(
