@@ -43,6 +43,11 @@ def test_both_packages_carry_the_licence(packages: list[Path]) -> None:
     assert in_wheel == in_source == (ROOT / "LICENSE").read_bytes()
 
 
+def test_the_package_for_typescript_carries_the_licence() -> None:
+    # npm packs a file of this name, whatever `files` lists.
+    assert (ROOT / "clients/typescript/LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
+
+
 def test_it_brings_httpx_alone_and_its_readme_runs(packages: list[Path], tmp_path: Path) -> None:
     wheel, _ = packages
     venv = tmp_path / "venv"
