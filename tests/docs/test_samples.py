@@ -78,7 +78,7 @@ def _shell(*parts: str) -> list[Any]:
         command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=_TIMEOUT_SECONDS
     )
     assert ended.returncode == 0, ended.stderr
-    return [json.loads(line) for line in ended.stdout.splitlines()]
+    return [json.loads(line) for line in ended.stdout.splitlines() if line]
 
 
 def _python(*parts: str, **environment: str) -> str:
