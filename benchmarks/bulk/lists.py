@@ -10,6 +10,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import median
 
 import psycopg
 from fastapi import FastAPI
@@ -26,6 +27,7 @@ _HEADERS = ((b"authorization", f"Bearer {_KEY}".encode()), (b"content-type", b"a
 _MEMORIES = b"/v1beta1/projects/default/locations/local/reasoningEngines/1/memories"
 _BAR_MS = 5.0
 _LISTS = 30
+_ROUNDS = 9
 _PATIENCE_SECONDS = 30
 _ANALYSED = b"select last_analyze is not null from pg_stat_user_tables where relname = 'memories'"
 
@@ -45,14 +47,15 @@ async def show_lists(
             assert time.perf_counter() - began < _PATIENCE_SECONDS, "the tables are not analysed"
             await asyncio.sleep(0.1)
         waited = time.perf_counter() - began
-        await _milliseconds(app, resources.database_url)
-        took = await _milliseconds(app, resources.database_url)
-    is_kept = took <= _BAR_MS
+        took = [await _milliseconds(app, resources.database_url) for _ in range(1 + _ROUNDS)]
+    # The first round prepares the statements of the connections.
+    middle = median(took[1:])
+    is_kept = middle <= _BAR_MS
     said = "kept" if is_kept else "MISSED"
     scopes = len({json.dumps(one["scope"]) for one in memories})
     print(
         f"list of scopes after an import of {len(memories):,} into {scopes:,}, analysed"
-        f" {waited:.1f} s later: {took:.2f} ms of CPU (bar {_BAR_MS:.0f}) {said}"
+        f" {waited:.1f} s later: {middle:.2f} ms of CPU (bar {_BAR_MS:.0f}) {said}"
     )
     return is_kept
 
