@@ -18,7 +18,12 @@ _PLACE: dict[str, dict[str, Any]] = {
         "description": "The namespace that the stored output's reference names.",
     },
 }
-_KEEP_OFF: dict[str, dict[str, Any]] = {
+_READING: dict[str, dict[str, Any]] = {
+    "artifacts": {
+        "type": "array",
+        "items": {"type": "string"},
+        "description": "Names of the only artifacts to read; all of the namespace without it.",
+    },
     "off_prompt": {
         "type": "boolean",
         "description": "True to store the result as well, for export or further reading, and get"
@@ -53,7 +58,7 @@ _READERS: tuple[_Tool, ...] = (
         _QUERY,
         {
             "query": {"type": "string", "description": "The question, in full."},
-            **_KEEP_OFF,
+            **_READING,
         },
         ["namespace", "query"],
     ),
@@ -69,7 +74,7 @@ _READERS: tuple[_Tool, ...] = (
                 "type": "integer",
                 "description": f"Longest summary, {LEAST_TOKENS} to {MOST_TOKENS} tokens.",
             },
-            **_KEEP_OFF,
+            **_READING,
         },
         ["namespace"],
     ),
@@ -85,7 +90,7 @@ _READERS: tuple[_Tool, ...] = (
                 "type": "string",
                 "description": "Form of the rows: json, or csv; json without it.",
             },
-            **_KEEP_OFF,
+            **_READING,
         },
         ["namespace", "schema"],
     ),
@@ -123,10 +128,10 @@ def _loads(sources: Sequence[str]) -> Sequence[_Tool]:
     own: dict[str, dict[str, Any]] = {
         "namespace": {"type": "string", "description": "To store in; a new name begins a new one."},
         "source": {"type": "string", "enum": [*sources], "description": "The place to load from."},
-        "path": {"type": "string", "description": "A file in it, or a folder for all its files."},
+        "path": {"type": "string", "description": "A file or folder in it; absent: its own files."},
     }
     about = "Stores the operator's files off this prompt, to be queried; no content is shown here."
-    return [(LOAD, about, own, [*own])] if sources else []
+    return [(LOAD, about, own, ["namespace", "source"])] if sources else []
 
 
 def tool_specs(
