@@ -48,6 +48,12 @@ class ReadFields(TaskModel):
         False,
         description="True: wait for texts that are being indexed; otherwise they are NOT_READY.",
     )
+    artifacts: list[TaskId] | None = Field(
+        None,
+        min_length=1,
+        max_length=MAX_NAMESPACE_ARTIFACTS,
+        description="The only artifacts to read; absent: all that the model can read.",
+    )
 
 
 class QueryNamespaceRequest(ReadFields):
@@ -118,12 +124,6 @@ class ExtractNamespaceRequest(ReadFields):
         alias="schema",
         description="JSON schema of one row: an object with properties. References stay within it,"
         " and patterns are of RE2 syntax.",
-    )
-    artifacts: list[TaskId] | None = Field(
-        None,
-        min_length=1,
-        max_length=MAX_NAMESPACE_ARTIFACTS,
-        description="The only artifacts to read; absent: all that have text.",
     )
     source: RowSource = Field(
         default_factory=RowSource,

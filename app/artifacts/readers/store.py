@@ -67,16 +67,18 @@ class Texts:
 
 
 async def measure(
-    session: Session, name: NamespaceName, now: datetime
+    session: Session, name: NamespaceName, now: datetime, only: Sequence[str] | None = None
 ) -> tuple[int, Sequence[str]]:
-    """Return the number of artifacts without text, and the contents that are being indexed."""
+    """Return the number of artifacts without text, and the contents that are being indexed.
+
+    `only`: names of the artifacts that count.
+    """
     row = ArtifactRow
     is_indexing = row.state == ArtifactState.INDEXING
     has_none = and_(row.chunks == 0, row.state == ArtifactState.READY)
     indexed = func.array_agg(row.content_id).filter(is_indexing)
-    statement = (
-        select(func.count().filter(has_none), indexed).select_from(row).where(*_readable(name, now))
-    )
+    counted = select(func.count().filter(has_none), indexed).select_from(row)
+    statement = counted.where(*_readable(name, now, only))
     unreadable, indexing = (await session.execute(statement)).one()
     return unreadable, indexing or ()
 
@@ -103,14 +105,16 @@ class Readable:
     has_pages: bool
 
 
-async def list_readable(session: Session, name: NamespaceName, now: datetime) -> list[Readable]:
+async def list_readable(
+    session: Session, name: NamespaceName, now: datetime, only: Sequence[str] | None = None
+) -> list[Readable]:
     """Return the artifacts with text, in order."""
     row = ArtifactRow
     statement = (
         select(row.name, row.content_id, row.chunks, row.token_estimate, row.depth)
         .add_columns(row.media_type, row.sniffed_type, row.size_bytes)
         .add_columns(row.page_ends.is_not(None))
-        .where(*_readable(name, now), row.state == ArtifactState.READY, row.chunks > 0)
+        .where(*_readable(name, now, only), row.state == ArtifactState.READY, row.chunks > 0)
         .order_by(row.ordinal)
     )
     return [Readable(*values) for values in await session.execute(statement)]
@@ -133,14 +137,14 @@ class Unreadable:
 
 
 async def list_unreadable(
-    session: Session, name: NamespaceName, now: datetime, limit: int
+    session: Session, name: NamespaceName, now: datetime, only: Sequence[str] | None, limit: int
 ) -> list[Unreadable]:
     """Return the newest artifacts without text, after the images."""
     row = ArtifactRow
     its = (row.name, row.content_id, row.media_type, row.sniffed_type, row.size_bytes, row.depth)
     statement = (
         select(*its, row.is_image)
-        .where(*_readable(name, now), row.state == ArtifactState.READY, row.chunks == 0)
+        .where(*_readable(name, now, only), row.state == ArtifactState.READY, row.chunks == 0)
         .order_by(func.coalesce(row.is_image, false()).desc(), row.ordinal.desc())
         .limit(limit)
     )
@@ -426,8 +430,11 @@ def _weights(held: CTE, terms: int) -> CTE:
     return select(*named).select_from(held).cte("weights").prefix_with("MATERIALIZED")
 
 
-def _readable(name: NamespaceName, now: datetime) -> list[ColumnElement[bool]]:
-    return [is_in(ArtifactRow, name), is_readable(now)]
+def _readable(
+    name: NamespaceName, now: datetime, only: Sequence[str] | None = None
+) -> list[ColumnElement[bool]]:
+    chosen = true() if only is None else ArtifactRow.name.in_(only)
+    return [is_in(ArtifactRow, name), is_readable(now), chosen]
 
 
 def _chunk_at(texts: Texts, places: FromClause) -> FromClause:

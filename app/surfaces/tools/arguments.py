@@ -26,6 +26,7 @@ _SHOWN_CHARS = 80
 _INTEGER = re.compile(r"\s*[+-]?[0-9]{1,9}(?:\.0+)?\s*")
 _HOLDERS: dict[str, type] = {"array": list, "object": dict}
 _KINDS = {
+    "array": "a list",
     "boolean": "true or false",
     "integer": "a whole number",
     "object": "an object",

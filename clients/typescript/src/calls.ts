@@ -753,7 +753,7 @@ export const EXTRACT_NAMESPACE: Call = {
   id: "extractNamespace",
   method: "POST",
   path: "{engine}/taskMemories/{taskMemory}/namespaces/{namespace}:extract",
-  body: ["model", "offPrompt", "as", "wait", "schema", "artifacts", "source", "format", "maxRows"],
+  body: ["model", "offPrompt", "as", "wait", "artifacts", "schema", "source", "format", "maxRows"],
   isChange: true,
 };
 
@@ -774,13 +774,13 @@ export interface ExtractNamespace {
   as?: string | null;
   /** True: wait for texts that are being indexed; otherwise they are NOT_READY. */
   wait?: boolean;
+  /** The only artifacts to read; absent: all that the model can read. */
+  artifacts?: Array<string> | null;
   /**
    * JSON schema of one row: an object with properties. References stay within it, and patterns are
    * of RE2 syntax.
    */
   schema: Record<string, unknown>;
-  /** The only artifacts to read; absent: all that have text. */
-  artifacts?: Array<string> | null;
   /** Places of rows and values, which a model does not need. */
   source?: types.RowSource;
   /** `json`, or `csv`, which has a column for each property and no sources. */
@@ -1532,9 +1532,9 @@ export interface LoadFiles {
   source: string;
   /**
    * A file below the source, or a folder, of which all files are loaded, at most 100; folders in it
-   * and hidden files are not.
+   * and hidden files are not. Absent: the source's own folder.
    */
-  path: string;
+  path?: string | null;
   /** With a folder: only files whose names match, such as `*.md`. */
   pattern?: string | null;
   /**
@@ -1638,7 +1638,7 @@ export const QUERY_NAMESPACE: Call = {
   id: "queryNamespace",
   method: "POST",
   path: "{engine}/taskMemories/{taskMemory}/namespaces/{namespace}:query",
-  body: ["model", "offPrompt", "as", "wait", "query", "topK", "answerTokens"],
+  body: ["model", "offPrompt", "as", "wait", "artifacts", "query", "topK", "answerTokens"],
   isChange: true,
 };
 
@@ -1659,6 +1659,8 @@ export interface QueryNamespace {
   as?: string | null;
   /** True: wait for texts that are being indexed; otherwise they are NOT_READY. */
   wait?: boolean;
+  /** The only artifacts to read; absent: all that the model can read. */
+  artifacts?: Array<string> | null;
   /** Question to answer; not blank. */
   query: string;
   /** Maximum number of passages for the reader. */
@@ -2036,7 +2038,7 @@ export const SUMMARIZE_NAMESPACE: Call = {
   id: "summarizeNamespace",
   method: "POST",
   path: "{engine}/taskMemories/{taskMemory}/namespaces/{namespace}:summarize",
-  body: ["model", "offPrompt", "as", "wait", "instructions", "template", "maxTokens"],
+  body: ["model", "offPrompt", "as", "wait", "artifacts", "instructions", "template", "maxTokens"],
   isChange: true,
 };
 
@@ -2057,6 +2059,8 @@ export interface SummarizeNamespace {
   as?: string | null;
   /** True: wait for texts that are being indexed; otherwise they are NOT_READY. */
   wait?: boolean;
+  /** The only artifacts to read; absent: all that the model can read. */
+  artifacts?: Array<string> | null;
   /** Content that the summary should have, or leave out. */
   instructions?: string | null;
   /**

@@ -1391,13 +1391,13 @@ export interface ExtractNamespaceRequest {
   as?: string | null;
   /** True: wait for texts that are being indexed; otherwise they are NOT_READY. */
   wait?: boolean;
+  /** The only artifacts to read; absent: all that the model can read. */
+  artifacts?: Array<string> | null;
   /**
    * JSON schema of one row: an object with properties. References stay within it, and patterns are
    * of RE2 syntax.
    */
   schema: Record<string, unknown>;
-  /** The only artifacts to read; absent: all that have text. */
-  artifacts?: Array<string> | null;
   /** Places of rows and values, which a model does not need. */
   source?: RowSource;
   /** `json`, or `csv`, which has a column for each property and no sources. */
@@ -2019,9 +2019,9 @@ export interface LoadFilesRequest {
   source: string;
   /**
    * A file below the source, or a folder, of which all files are loaded, at most 100; folders in it
-   * and hidden files are not.
+   * and hidden files are not. Absent: the source's own folder.
    */
-  path: string;
+  path?: string | null;
   /** With a folder: only files whose names match, such as `*.md`. */
   pattern?: string | null;
   /**
@@ -2908,6 +2908,8 @@ export interface QueryNamespaceRequest {
   as?: string | null;
   /** True: wait for texts that are being indexed; otherwise they are NOT_READY. */
   wait?: boolean;
+  /** The only artifacts to read; absent: all that the model can read. */
+  artifacts?: Array<string> | null;
   /** Question to answer; not blank. */
   query: string;
   /** Maximum number of passages for the reader. */
@@ -4085,6 +4087,8 @@ export interface SummarizeNamespaceRequest {
   as?: string | null;
   /** True: wait for texts that are being indexed; otherwise they are NOT_READY. */
   wait?: boolean;
+  /** The only artifacts to read; absent: all that the model can read. */
+  artifacts?: Array<string> | null;
   /** Content that the summary should have, or leave out. */
   instructions?: string | null;
   /**

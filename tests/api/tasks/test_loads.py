@@ -120,6 +120,14 @@ async def test_the_files_of_a_folder_are_loaded_by_name(
     assert "1 to 100 files" in answer_of_many.text
 
 
+async def test_without_a_path_the_files_of_the_source_are_loaded(
+    client: httpx.AsyncClient, source: Path
+) -> None:
+    (source / "2026" / "below.md").write_text("Keys expire.")
+    answer = ok(await client.post(f"{NAMESPACE}:load", json={"source": "in"}))
+    assert (_named(answer), answer["skippedCount"]) == (["note.md"], 1)
+
+
 async def test_files_before_an_error_stay_and_are_counted(
     client: httpx.AsyncClient, source: Path
 ) -> None:

@@ -21,11 +21,13 @@ def test_the_tools_ask_for_memory_and_namespace() -> None:
     ]
     assert named["list_task_memory"]["required"] == ["memory"]
     load = named["load_task_memory"]
-    assert load["required"] == ["memory", "namespace", "source", "path"]
+    assert load["required"] == ["memory", "namespace", "source"]
     assert load["properties"]["source"]["enum"] == ["in", "more"]
     assert named["query_task_memory"]["required"] == ["memory", "namespace", "query"]
     assert named["summarize_task_memory"]["required"] == ["memory", "namespace"]
     assert named["extract_task_memory"]["required"] == ["memory", "namespace", "schema"]
+    for reader in ("query", "summarize", "extract"):
+        assert "artifacts" in named[f"{reader}_task_memory"]["properties"]
     export = named["export_task_memory"]
     assert export["required"] == ["memory", "namespace"]
     assert list(export["properties"])[2:] == ["artifact", "file_name", "folder"]
@@ -44,7 +46,9 @@ def test_gemini_has_the_same_tools_in_its_own_spelling() -> None:
         assert gemini["parameters"]["type"] == "OBJECT"
         assert "additionalProperties" not in gemini["parameters"]
         types = {one["type"] for one in gemini["parameters"]["properties"].values()}
-        assert types <= {"STRING", "INTEGER", "BOOLEAN"}
+        assert types <= {"STRING", "INTEGER", "BOOLEAN", "ARRAY"}
+        for one in gemini["parameters"]["properties"].values():
+            assert one.get("items") in (None, {"type": "STRING"})
 
 
 def test_anthropic_has_the_same_tools_as_input_schemas() -> None:

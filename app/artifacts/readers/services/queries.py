@@ -131,7 +131,7 @@ async def _find_near(resources: Resources, opened: OpenNamespace, query: str) ->
         return []
     async with reading(resources, opened) as (session, texts):
         nearest = await indexing.list_nearest(
-            session, opened.name, embedder.model_id, vector, texts.now, _NEAREST
+            session, texts.selected(), embedder.model_id, vector, _NEAREST
         )
         pieces = await store.get_pieces(session, texts, list(nearest))
     at = {(piece.ordinal, piece.chunk.n): piece for piece in pieces}

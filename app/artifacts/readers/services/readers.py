@@ -4,7 +4,7 @@ Model calls run outside any transaction. Usage is recorded after each call.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -276,7 +276,7 @@ class ReaderService:
         # The digest ignores the order of properties, in which the columns stand.
         parts["columns"] = found.rows.names
         media_type = _MEDIA_TYPES[body.format]
-        wish = _Wish(Method.EXTRACT, most_bytes(body), parts, media_type, body.artifacts)
+        wish = _Wish(Method.EXTRACT, most_bytes(body), parts, media_type)
         fields, result = await self._read(body, wish, make)
         text = fields.pop(_NAMES[Method.EXTRACT], None)
         rows = found.rows
@@ -329,10 +329,6 @@ class ReaderService:
         opened = await open_namespace(
             parts, self.name, asked.method, body, self.caller, self.is_given_up
         )
-        if asked.method is Method.EXTRACT:
-            opened = opened.without_images()
-        if asked.artifacts is not None:
-            opened = opened.only(asked.artifacts)
         if self.once is not None:
             async with write(parts, engines.locked(opened.name.memory.engine), self.once):
                 pass
@@ -366,13 +362,12 @@ class ReaderService:
 
 @dataclass(frozen=True)
 class _Wish:
-    """A result to make of all artifacts or some; `parts` are the fields that determine it."""
+    """A result to make; `parts` are the fields that determine it."""
 
     method: Method
     most_bytes: int
     parts: dict[str, Any]
     media_type: str = TEXT
-    artifacts: Sequence[str] | None = None
 
 
 def _bytes_of(tokens: int) -> int:

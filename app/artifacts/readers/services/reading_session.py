@@ -10,7 +10,7 @@ If the indexing of a text was given up, the artifact counts as having no text.
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from hashlib import blake2b
 from typing import Any
@@ -123,23 +123,6 @@ class OpenNamespace:
     def image_passages(self) -> Sequence[ShownChunk]:
         """Passages that stand for the images in a prompt."""
         return image_passages([image.name for image in self.images])
-
-    def without_images(self) -> "OpenNamespace":
-        """Return the namespace with its texts alone; raise InvalidArgument if there are none."""
-        images = [ExplainedArtifact(one, None, is_for_images=False) for one in self.images]
-        unreadable, unread = self.unreadable + len(images), [*self.unread, *images]
-        opened = replace(self, images=(), unreadable=unreadable, unread=unread)
-        if not opened.artifacts:
-            raise _unreadable(opened)
-        return opened
-
-    def only(self, names: Sequence[str]) -> "OpenNamespace":
-        """Return the namespace with some texts; raise InvalidArgument if one is not there."""
-        chosen = [artifact for artifact in self.artifacts if artifact.name in {*names}]
-        if len(chosen) < len({*names}):
-            message = "must be names of artifacts with text in this namespace."
-            raise InvalidArgument.of_field("artifacts", message)
-        return replace(self, artifacts=chosen, unreadable=0, unread=())
 
     @property
     def chunks(self) -> int:
@@ -273,7 +256,7 @@ async def open_namespace(
     Raises:
         Aborted: a text is still being indexed, or the result would have too many derivations.
         Cancelled: the client no longer waits.
-        InvalidArgument: no artifact in the namespace has a text.
+        InvalidArgument: no artifact in the namespace can be read, or not all that are named.
         PermissionDenied: the caller may not have the result in the prompt, or the model may not
             read the content.
     """
@@ -347,9 +330,12 @@ async def _read_namespace(
         engine = name_of(await engines.get(session, name.memory.engine))
         row = await repository.get_namespace(session, name, now)
         check_reader(row.readers, method)
-        unreadable, indexing = await store.measure(session, name, now)
-        artifacts = await store.list_readable(session, name, now)
-        rows = await store.list_unreadable(session, name, now, _EXPLAINED) if unreadable else []
+        only = request.artifacts
+        unreadable, indexing = await store.measure(session, name, now, only)
+        artifacts = await store.list_readable(session, name, now, only)
+        rows = []
+        if unreadable:
+            rows = await store.list_unreadable(session, name, now, only, _EXPLAINED)
         may_show = not row.sensitive or caller.may(Permission.ARTIFACTS_CONTENT)
         if not request.off_prompt and not may_show:
             raise PermissionDenied(
@@ -364,7 +350,7 @@ async def _read_namespace(
         reader = choose(
             request.model, readers, allowed, is_sensitive=row.sensitive, is_of_images=is_of_images
         )
-        most = 0 if reader is None else reader.max_images
+        most = 0 if reader is None or method is Reader.EXTRACT else reader.max_images
         taken = images_taken([image.size for image in images], most)
         rest = [*images[taken:], *rows[len(images) :]]
         unread = await list_unread(session, name, rest, is_for_images=most > 0) if rest else ()
@@ -375,6 +361,10 @@ async def _read_namespace(
 
 
 def _checked(opened: OpenNamespace, request: ReadFields) -> OpenNamespace:
+    if request.artifacts is not None and len(opened.sources) < len({*request.artifacts}):
+        raise InvalidArgument.of_field(
+            "artifacts", "must be names of artifacts in this namespace that the model can read."
+        )
     if not opened.sources:
         raise _unreadable(opened)
     if request.off_prompt and opened.depth > MAX_DEPTH:

@@ -12,13 +12,18 @@ QUERY, SUMMARIZE = "query_task_memory", "summarize_task_memory"
 EXTRACT = "extract_task_memory"
 EXPORT, LIST, LOAD = "export_task_memory", "list_task_memory", "load_task_memory"
 
-_PLACE: dict[str, dict[str, Any]] = {
-    "namespace": {
-        "type": "string",
-        "description": "The namespace that the stored output's reference names.",
+
+def _text(description: str) -> dict[str, Any]:
+    return {"type": "string", "description": description}
+
+
+_NAMESPACE = _text("The namespace that the stored output's reference names.")
+_READING: dict[str, dict[str, Any]] = {
+    "artifacts": {
+        "type": "array",
+        "items": {"type": "string"},
+        "description": "Names of the only artifacts to read; all of the namespace without it.",
     },
-}
-_KEEP_OFF: dict[str, dict[str, Any]] = {
     "off_prompt": {
         "type": "boolean",
         "description": "True to store the result as well, for export or further reading, and get"
@@ -52,8 +57,8 @@ _READERS: tuple[_Tool, ...] = (
         QUERY,
         _QUERY,
         {
-            "query": {"type": "string", "description": "The question, in full."},
-            **_KEEP_OFF,
+            "query": _text("The question, in full."),
+            **_READING,
         },
         ["namespace", "query"],
     ),
@@ -61,15 +66,12 @@ _READERS: tuple[_Tool, ...] = (
         SUMMARIZE,
         _SUMMARIZE,
         {
-            "instructions": {
-                "type": "string",
-                "description": "Content that the summary should keep or leave out.",
-            },
+            "instructions": _text("Content that the summary should keep or leave out."),
             "max_tokens": {
                 "type": "integer",
                 "description": f"Longest summary, {LEAST_TOKENS} to {MOST_TOKENS} tokens.",
             },
-            **_KEEP_OFF,
+            **_READING,
         },
         ["namespace"],
     ),
@@ -77,15 +79,9 @@ _READERS: tuple[_Tool, ...] = (
         EXTRACT,
         _EXTRACT,
         {
-            "schema": {
-                "type": "string",
-                "description": "JSON schema of one row, as JSON text: an object with properties.",
-            },
-            "format": {
-                "type": "string",
-                "description": "Form of the rows: json, or csv; json without it.",
-            },
-            **_KEEP_OFF,
+            "schema": _text("JSON schema of one row, as JSON text: an object with properties."),
+            "format": _text("Form of the rows: json, or csv; json without it."),
+            **_READING,
         },
         ["namespace", "schema"],
     ),
@@ -95,38 +91,31 @@ _EXPORTS: tuple[_Tool, ...] = (
         EXPORT,
         _EXPORT,
         {
-            "artifact": {
-                "type": "string",
-                "description": "The only artifact to save; all of the namespace without it.",
-            },
-            "file_name": {
-                "type": "string",
-                "description": "Name of the file, where one artifact is saved: up to 128 of A-Z,"
+            "artifact": _text("The only artifact to save; all of the namespace without it."),
+            "file_name": _text(
+                "Name of the file, where one artifact is saved: up to 128 of A-Z,"
                 " a-z, 0-9, dot, underscore and hyphen, not beginning with a dot. An earlier file"
-                " of this name is replaced.",
-            },
-            "folder": {
-                "type": "string",
-                "description": 'Folder for the files: such names, with "/" between them.',
-            },
+                " of this name is replaced."
+            ),
+            "folder": _text('Folder for the files: such names, with "/" between them.'),
         },
         ["namespace"],
     ),
 )
 _LISTED: dict[str, dict[str, Any]] = {
-    "namespace": {"type": "string", "description": "To list the artifacts of only this one."},
-    "page_token": {"type": "string", "description": "As the page before named it."},
+    "namespace": _text("To list the artifacts of only this one."),
+    "page_token": _text("As the page before named it."),
 }
 
 
 def _loads(sources: Sequence[str]) -> Sequence[_Tool]:
     own: dict[str, dict[str, Any]] = {
-        "namespace": {"type": "string", "description": "To store in; a new name begins a new one."},
-        "source": {"type": "string", "enum": [*sources], "description": "The place to load from."},
-        "path": {"type": "string", "description": "A file in it, or a folder for all its files."},
+        "namespace": _text("To store in; a new name begins a new one."),
+        "source": _text("The place to load from.") | {"enum": [*sources]},
+        "path": _text("A file or folder in it; absent: its own files."),
     }
     about = "Stores the operator's files off this prompt, to be queried; no content is shown here."
-    return [(LOAD, about, own, [*own])] if sources else []
+    return [(LOAD, about, own, ["namespace", "source"])] if sources else []
 
 
 def tool_specs(
@@ -160,15 +149,12 @@ def _schema(
 ) -> Schema:
     schema = {
         "type": "object",
-        "properties": {"memory": _memory(memory), **_PLACE, **own},
+        "properties": {"memory": _memory(memory), "namespace": _NAMESPACE, **own},
         "required": ["memory", *required],
     }
     return {**schema, "additionalProperties": False} if form is ToolFormat.OPENAI else schema
 
 
 def _memory(name: str | None) -> dict[str, Any]:
-    return {
-        "type": "string",
-        "description": "The memory that the stored output's reference names.",
-        **({"enum": [name]} if name is not None else {}),
-    }
+    shown = _text("The memory that the stored output's reference names.")
+    return shown if name is None else shown | {"enum": [name]}

@@ -536,9 +536,10 @@ class LoadFilesRequest(BeginsNamespace):
     )
 
     source: TaskId = Field(description="Name of a configured source.")
-    path: SourcePath = Field(
+    path: SourcePath | None = Field(
+        None,
         description="A file below the source, or a folder, of which all files are loaded, at most"
-        f" {MAX_TO_LOAD}; folders in it and hidden files are not."
+        f" {MAX_TO_LOAD}; folders in it and hidden files are not. Absent: the source's own folder.",
     )
     pattern: str | None = Field(
         None,

@@ -107,7 +107,7 @@ async def _in_thread(call: Callable[..., _Result], *arguments: Any) -> _Result: 
 
 def _list_chosen(source: Path, request: LoadFilesRequest) -> tuple[Sequence[_Parts], int]:
     """Return the paths of the files to load, by name, and the number of those left out."""
-    parts = request.path.split("/")
+    parts = [] if request.path is None else request.path.split("/")
     place = _open(source, parts)
     try:
         if stat.S_ISREG(os.fstat(place).st_mode):

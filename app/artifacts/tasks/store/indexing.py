@@ -207,15 +207,15 @@ async def has_any(session: Session, name: NamespaceName, model_id: str, now: dat
 
 async def list_nearest(
     session: Session,
-    name: NamespaceName,
+    selected: Sequence[ColumnElement[bool]],
     model_id: str,
     vector: Vectors,
-    now: datetime,
     limit: int,
 ) -> dict[Key, int]:
-    """Return the chunks nearest to a vector, nearest first; the search is exhaustive.
+    """Return the chunks of the selected artifacts that are nearest to a vector, nearest first.
 
-    A chunk ranks by its nearest part. The values are the positions of the artifacts.
+    The search is exhaustive. A chunk ranks by its nearest part. The values are the positions of the
+    artifacts.
     """
     distance = func.min(VectorRow.embedding.l2_distance(vector)).label("distance")
     # Vectors are read by key for each artifact, since the engine may have many more vectors.
@@ -228,7 +228,7 @@ async def list_nearest(
     statement = (
         select(ArtifactRow.content_id, its.c.n, ArtifactRow.ordinal)
         .join(its, true())
-        .where(*_readable(name, now))
+        .where(*selected)
         .order_by(its.c.distance, ArtifactRow.ordinal, its.c.n)
         .limit(limit)
     )

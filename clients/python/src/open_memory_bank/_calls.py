@@ -853,8 +853,8 @@ EXTRACT_NAMESPACE: Call[types.ExtractNamespaceResponse] = Call(
         "off_prompt": "offPrompt",
         "as_": "as",
         "wait": "wait",
-        "schema": "schema",
         "artifacts": "artifacts",
+        "schema": "schema",
         "source": "source",
         "format": "format",
         "max_rows": "maxRows",
@@ -877,11 +877,11 @@ class ExtractNamespace(TypedDict, total=False):
     `.txt`, or `.json` or `.csv` for `:extract`. No two of a namespace may be equal."""
     wait: bool
     """True: wait for texts that are being indexed; otherwise they are NOT_READY."""
+    artifacts: Sequence[str] | None
+    """The only artifacts to read; absent: all that the model can read."""
     schema: Required[Mapping[str, Any]]
     """JSON schema of one row: an object with properties. References stay within it, and
     patterns are of RE2 syntax."""
-    artifacts: Sequence[str] | None
-    """The only artifacts to read; absent: all that have text."""
     source: types.RowSource
     """Places of rows and values, which a model does not need."""
     format: types.RowFormat
@@ -1683,9 +1683,9 @@ class LoadFiles(TypedDict, total=False):
     """The tool's activity, such as `fetch`; recorded with the namespace."""
     source: Required[str]
     """Name of a configured source."""
-    path: Required[str]
+    path: str | None
     """A file below the source, or a folder, of which all files are loaded, at most 100;
-    folders in it and hidden files are not."""
+    folders in it and hidden files are not. Absent: the source's own folder."""
     pattern: str | None
     """With a folder: only files whose names match, such as `*.md`."""
     as_: str | None
@@ -1810,6 +1810,7 @@ QUERY_NAMESPACE: Call[types.QueryNamespaceResponse] = Call(
         "off_prompt": "offPrompt",
         "as_": "as",
         "wait": "wait",
+        "artifacts": "artifacts",
         "query": "query",
         "top_k": "topK",
         "answer_tokens": "answerTokens",
@@ -1832,6 +1833,8 @@ class QueryNamespace(TypedDict, total=False):
     `.txt`, or `.json` or `.csv` for `:extract`. No two of a namespace may be equal."""
     wait: bool
     """True: wait for texts that are being indexed; otherwise they are NOT_READY."""
+    artifacts: Sequence[str] | None
+    """The only artifacts to read; absent: all that the model can read."""
     query: Required[str]
     """Question to answer; not blank."""
     top_k: int
@@ -2253,6 +2256,7 @@ SUMMARIZE_NAMESPACE: Call[types.SummarizeNamespaceResponse] = Call(
         "off_prompt": "offPrompt",
         "as_": "as",
         "wait": "wait",
+        "artifacts": "artifacts",
         "instructions": "instructions",
         "template": "template",
         "max_tokens": "maxTokens",
@@ -2275,6 +2279,8 @@ class SummarizeNamespace(TypedDict, total=False):
     `.txt`, or `.json` or `.csv` for `:extract`. No two of a namespace may be equal."""
     wait: bool
     """True: wait for texts that are being indexed; otherwise they are NOT_READY."""
+    artifacts: Sequence[str] | None
+    """The only artifacts to read; absent: all that the model can read."""
     instructions: str | None
     """Content that the summary should have, or leave out."""
     template: str | None

@@ -1581,11 +1581,11 @@ class ExtractNamespaceRequest(_ExtractNamespaceRequestBase):
     """True: store the result and return only its reference."""
     wait: NotRequired[bool]
     """True: wait for texts that are being indexed; otherwise they are NOT_READY."""
+    artifacts: NotRequired[list[str] | None]
+    """The only artifacts to read; absent: all that the model can read."""
     schema: dict[str, Any]
     """JSON schema of one row: an object with properties. References stay within it, and
     patterns are of RE2 syntax."""
-    artifacts: NotRequired[list[str] | None]
-    """The only artifacts to read; absent: all that have text."""
     source: NotRequired[RowSource]
     """Places of rows and values, which a model does not need."""
     format: NotRequired[RowFormat]
@@ -2199,9 +2199,9 @@ class LoadFilesRequest(_LoadFilesRequestBase):
     """The tool's activity, such as `fetch`; recorded with the namespace."""
     source: str
     """Name of a configured source."""
-    path: str
+    path: NotRequired[str | None]
     """A file below the source, or a folder, of which all files are loaded, at most 100;
-    folders in it and hidden files are not."""
+    folders in it and hidden files are not. Absent: the source's own folder."""
     pattern: NotRequired[str | None]
     """With a folder: only files whose names match, such as `*.md`."""
 
@@ -3044,6 +3044,8 @@ class QueryNamespaceRequest(_QueryNamespaceRequestBase):
     """True: store the result and return only its reference."""
     wait: NotRequired[bool]
     """True: wait for texts that are being indexed; otherwise they are NOT_READY."""
+    artifacts: NotRequired[list[str] | None]
+    """The only artifacts to read; absent: all that the model can read."""
     query: str
     """Question to answer; not blank."""
     topK: NotRequired[int]
@@ -4198,6 +4200,8 @@ class SummarizeNamespaceRequest(_SummarizeNamespaceRequestBase):
     """True: store the result and return only its reference."""
     wait: NotRequired[bool]
     """True: wait for texts that are being indexed; otherwise they are NOT_READY."""
+    artifacts: NotRequired[list[str] | None]
+    """The only artifacts to read; absent: all that the model can read."""
     instructions: NotRequired[str | None]
     """Content that the summary should have, or leave out."""
     template: NotRequired[str | None]

@@ -16,7 +16,7 @@ from app.settings.surface_settings import ReaderModel
 from tests.conftest import ADMIN_KEY
 from tests.support.bank import Json, ok
 from tests.support.console import browser, sign_in, submit
-from tests.support.errors import BAD_FIELD, refusal
+from tests.support.errors import BAD_FIELD, refusal, violations
 from tests.support.keys import client_with, make_key
 from tests.support.model_server import ModelServer
 from tests.support.readers import (
@@ -131,6 +131,26 @@ async def test_texts_and_images_are_numbered_together(
     }
     assert [len(images) for images in shown(server)] == [1, 0]
     assert models(server) == [EYE, "near"]
+
+
+async def test_images_are_chosen_by_name(client: httpx.AsyncClient, server: ModelServer) -> None:
+    kinds = {"a.png": PNG, "b.gif": GIF, "c.jpg": JPEG}
+    for name, content in kinds.items():
+        await picture(client, name, content)
+    ok(await store(client, text_output(FACT, name="note")))
+    server.will(answered("A kettle.", 2), summarised("A kettle."))
+    # As in a namespace of images alone, the reader is one that takes them.
+    found = ok(await query(client, artifacts=["c.jpg", "a.png"]))
+    assert (found["model"], found["citations"][0]["artifact"]) == (EYE, "c.jpg")
+    assert found["coverage"]["artifactsTotal"] == 2
+    ok(await summarize(client, artifacts=["b.gif"]))
+    pictures = [[url(PNG), url(JPEG, "image/jpeg")], [url(GIF, "image/gif")]]
+    assert shown(server) == pictures
+    assert FACT not in "".join(told(server))
+    refused = await query(client, artifacts=["a.png"], model="near")
+    assert refusal(refused) == BAD_FIELD
+    assert [*violations(refused)] == ["artifacts"]
+    assert len(server.seen) == 2
 
 
 @pytest.mark.parametrize("asked_for", ["near", "far", "builtin"])

@@ -45,6 +45,9 @@ async def test_what_is_being_cut_is_not_ready(
             assert refusal(answer) == NOT_READY
             assert answer.headers["retry-after"] == "1"
     assert server.seen == []
+    # An artifact that is named does not wait for the others.
+    alone = ok(await summarize(client, artifacts=["artifact-1"], model="builtin"))
+    assert alone["summary"] == "Short."
     await runner.run_pending()
     server.will(answered("42.", 1), summarised("A kettle."))
     assert ok(await query(client))["answer"] == "42."

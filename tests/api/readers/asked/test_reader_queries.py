@@ -9,7 +9,15 @@ from app.settings.settings import Settings
 from tests.support.bank import ENGINE_URL, ok
 from tests.support.errors import BAD_FIELD, refusal, violations
 from tests.support.model_server import Behaviour, ModelServer, prose, slow, status
-from tests.support.readers import FACT, QUESTION, answered, heard, query
+from tests.support.readers import (
+    FACT,
+    QUESTION,
+    answered,
+    heard,
+    query,
+    summarised,
+    summarize,
+)
 from tests.support.task_texts import long_text
 from tests.support.tasks import NOTHING, store, stored, text_output, upload
 
@@ -204,3 +212,28 @@ class TestBudget:
         assert "42" in ok(await query(client, model="builtin"))["answer"]
         budget = ok(await client.get(f"{ENGINE_URL}:usage"))["budget"]
         assert budget["usedTokenCount"] >= 50
+
+
+async def test_only_the_artifacts_that_are_named_are_read(
+    client: httpx.AsyncClient, server: ModelServer
+) -> None:
+    said = [text_output(f"{FACT} {name}", name=name) for name in ("a", "b", "c")]
+    ok(await store(client, *said))
+    server.will(answered("42 coins."), summarised("Kettles."))
+    found = ok(await query(client, artifacts=["c", "a", "c"]))
+    assert found["coverage"]["artifactsTotal"] == 2
+    ok(await summarize(client, artifacts=["b"]))
+    both, alone = heard(server)
+    assert f"[1] a: {FACT} a\n[2] c: {FACT} c" in both
+    assert f"{FACT} b" in alone
+    assert f"{FACT} a" not in alone
+    # Another choice of artifacts is another result.
+    kept = [
+        ok(await query(client, artifacts=[name], offPrompt=True, model="builtin"))["reference"]
+        for name in ("a", "b", "a")
+    ]
+    assert kept[0] == kept[2] != kept[1]
+    assert kept[0]["derivedFrom"] == [{"namespace": "n", "name": "a"}]
+    refused = await query(client, artifacts=["a", "missing"])
+    assert refusal(refused) == BAD_FIELD
+    assert [*violations(refused)] == ["artifacts"]
