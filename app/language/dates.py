@@ -198,6 +198,19 @@ _WEEKDAYS = [
     for names in zip(*(words.weekdays for words in _CALENDARS.values()), strict=True)
 ]
 
+WEEKDAY_NAMES = frozenset(
+    day for words in _CALENDARS.values() for days in words.weekdays for day in days.split("|")
+)
+"""The names of the weekdays in all languages."""
+
+
+def units_of(kind: str) -> str:
+    """Return the words for a unit of time in all languages, as a pattern."""
+    calendars = _CALENDARS.values()
+    return "|".join(
+        text for words in calendars for text, unit in words.units.items() if unit == kind
+    )
+
 
 def moment_in(zone: tzinfo | None, moment: datetime) -> datetime:
     """Return a time in a time zone, or unchanged without one or at the ends of the calendar."""
@@ -381,17 +394,13 @@ MONTHS = {
     for spelling in (word, fold(word))
 }
 """The numbers of the months by name, with and without accents."""
-_SIGNS = word_set("""
+_SIGNS = WEEKDAY_NAMES | word_set("""
     yesterday today tonight tomorrow morning afternoon evening night weekend
     day days week weeks month months year years
-    monday tuesday wednesday thursday friday saturday sunday
     gestern vorgestern heute morgen übermorgen tag tage tagen woche wochen wochenende
     monat monate monaten jahr jahre jahren
-    montag dienstag mittwoch donnerstag freitag samstag sonnabend sonntag
     ayer anteayer antier anoche hoy mañana día días semana semanas mes meses año años
-    lunes martes miércoles jueves viernes sábado domingo
     hier demain aujourd avant après jour jours semaine semaines mois an ans année années
-    lundi mardi mercredi jeudi vendredi samedi dimanche
     """)
 """Words of relative time; a text with none of them has no relative date."""
 _WORD = re.compile(r"\w+")

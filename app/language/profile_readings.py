@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from app.kernel.text import fold
+from app.language.dates import WEEKDAY_NAMES
 from app.language.lexicon import NEGATIONS, word_set
 from app.language.phrases import any_case
 from app.language.slots import COUNTRIES, SPELLINGS, Slot, slots
@@ -152,11 +153,7 @@ NO_PLACE = word_set("""
     finance hr legal support premium management
     """)
 """Words after "moved to" that are not a new home."""
-WEEKDAYS = word_set("""
-    monday tuesday wednesday thursday friday saturday sunday montag dienstag mittwoch donnerstag
-    freitag samstag sonntag lunes martes miercoles jueves viernes sabado domingo lundi mardi
-    mercredi jeudi vendredi samedi dimanche
-    """)
+WEEKDAYS = frozenset(map(fold, WEEKDAY_NAMES))
 LANGUAGES = word_set("""
     english german french spanish italian portuguese dutch polish turkish russian ukrainian arabic
     hebrew hindi urdu bengali chinese mandarin cantonese japanese korean vietnamese thai greek

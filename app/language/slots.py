@@ -115,13 +115,6 @@ _ENGLISH = (
             rf" named)?(?P<not> not)? {_V}"
         ),
     ),
-    (
-        "attribute",
-        (
-            r"\b(?P<value>[\w' -]{2,40}?) (?:is|are)(?: now)? (?P<owner>my) (?P<thing>(?:new"
-            r" )?favou?rite \w+(?: \w+)?)"
-        ),
-    ),
 )
 _GERMAN = (
     (

@@ -93,17 +93,13 @@ def test_facts_stand_alone(texts: list[str], expected: str) -> None:
         ["Ich bin Max."],
         ["Was geht?", "A: Hallo!", "Hallo, ich bin Max."],
         ["Hola, soy Enfermero."],
-        ["Hola, soy Peruano."],
         ["Hola, soy Virgo."],
-        ["Salut, je suis Breton."],
         ["Salut, je suis Boulanger."],
         ["Salut, je suis Bélier."],
-        ["Salut, je suis Fatigué."],
         ["Hi! I'm Aries."],
         ["Hi, I'm Tired."],
         ["Hi, I'm Excited."],
         ["Hi, I'm German."],
-        ["this is Brilliant"],
     ],
 )
 def test_what_people_are_is_not_their_name(texts: list[str]) -> None:
