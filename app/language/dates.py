@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta, tzinfo
 from functools import lru_cache, partial
 
+from app.kernel.text import fold
 from app.language.lexicon import word_set
 from app.language.phrases import any_case
 from app.language.text import straight
@@ -197,6 +198,19 @@ _WEEKDAYS = [
     for names in zip(*(words.weekdays for words in _CALENDARS.values()), strict=True)
 ]
 
+WEEKDAY_NAMES = frozenset(
+    day for words in _CALENDARS.values() for days in words.weekdays for day in days.split("|")
+)
+"""The names of the weekdays in all languages."""
+
+
+def units_of(kind: str) -> str:
+    """Return the words for a unit of time in all languages, as a pattern."""
+    calendars = _CALENDARS.values()
+    return "|".join(
+        text for words in calendars for text, unit in words.units.items() if unit == kind
+    )
+
 
 def moment_in(zone: tzinfo | None, moment: datetime) -> datetime:
     """Return a time in a time zone, or unchanged without one or at the ends of the calendar."""
@@ -373,18 +387,20 @@ _MONTH_WORDS = (
     "november nov novembre noviembre novembro",
     "december dec dezember dez décembre diciembre dicembre dezembro",
 )
-_MONTHS = {word: number for number, words in enumerate(_MONTH_WORDS, 1) for word in words.split()}
-_SIGNS = word_set("""
+MONTHS = {
+    spelling: number
+    for number, words in enumerate(_MONTH_WORDS, 1)
+    for word in words.split()
+    for spelling in (word, fold(word))
+}
+"""The numbers of the months by name, with and without accents."""
+_SIGNS = WEEKDAY_NAMES | word_set("""
     yesterday today tonight tomorrow morning afternoon evening night weekend
     day days week weeks month months year years
-    monday tuesday wednesday thursday friday saturday sunday
     gestern vorgestern heute morgen übermorgen tag tage tagen woche wochen wochenende
     monat monate monaten jahr jahre jahren
-    montag dienstag mittwoch donnerstag freitag samstag sonnabend sonntag
     ayer anteayer antier anoche hoy mañana día días semana semanas mes meses año años
-    lunes martes miércoles jueves viernes sábado domingo
     hier demain aujourd avant après jour jours semaine semaines mois an ans année années
-    lundi mardi mercredi jeudi vendredi samedi dimanche
     """)
 """Words of relative time; a text with none of them has no relative date."""
 _WORD = re.compile(r"\w+")
@@ -393,7 +409,7 @@ _LONGEST_MONTH = 31
 _TONGUES = {"english": "en", "german": "de", "spanish": "es", "french": "fr"}
 
 _YEAR = r"(?P<year>(?:1[89]|20)\d\d)\b"
-_MONTH = rf"(?P<month>{'|'.join(sorted(_MONTHS, key=len, reverse=True))})\b\.?"
+_MONTH = rf"(?P<month>{'|'.join(sorted(MONTHS, key=len, reverse=True))})\b\.?"
 _DAY = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th|er|\.|º)?"
 _OF = r"(?: of| de| del| di)?(?: the)? ?"
 _WRITTEN = tuple(
@@ -425,7 +441,7 @@ def extracted(text: str, words: AbstractSet[str]) -> tuple[list[str], str]:
     """Return the dates named in a text, as `named` does, and the remaining text."""
     dates: list[str] = []
     note = partial(_note_date, dates)
-    if not _MONTHS.keys().isdisjoint(words):
+    if not MONTHS.keys().isdisjoint(words):
         for pattern in _WRITTEN:
             text = pattern.sub(note, text)
     if any(word.isdecimal() and len(word) == 4 for word in words):
@@ -472,7 +488,7 @@ def _edge(moment: str, end: int) -> int:
 def _note_date(dates: list[str], match: re.Match[str]) -> str:
     parts = match.groupdict()
     month = parts["month"] or ""
-    number = _MONTHS.get(month.lower()) or int(month or 0)
+    number = MONTHS.get(month.lower()) or int(month or 0)
     day = int(parts.get("day") or 0)
     if number > len(_MONTH_WORDS) or day > _LONGEST_MONTH:
         return match.group()

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from app.kernel.text import fold
+from app.language.dates import WEEKDAY_NAMES
 from app.language.lexicon import NEGATIONS, word_set
 from app.language.phrases import any_case
 from app.language.slots import COUNTRIES, SPELLINGS, Slot, slots
@@ -152,11 +153,7 @@ NO_PLACE = word_set("""
     finance hr legal support premium management
     """)
 """Words after "moved to" that are not a new home."""
-WEEKDAYS = word_set("""
-    monday tuesday wednesday thursday friday saturday sunday montag dienstag mittwoch donnerstag
-    freitag samstag sonntag lunes martes miercoles jueves viernes sabado domingo lundi mardi
-    mercredi jeudi vendredi samedi dimanche
-    """)
+WEEKDAYS = frozenset(map(fold, WEEKDAY_NAMES))
 LANGUAGES = word_set("""
     english german french spanish italian portuguese dutch polish turkish russian ukrainian arabic
     hebrew hindi urdu bengali chinese mandarin cantonese japanese korean vietnamese thai greek
@@ -173,30 +170,6 @@ VAGUE = word_set("""
     quelque chose tout rien ca cela many lot lots several various people certain some viele muchos
     muchas beaucoup
     """)
-PLAIN = word_set("""
-    favourite name nationality timezone username size hometown title language religion pronouns
-    degree school university nationalitat nacionalidad nationalite
-    """)
-"""First or last words of fields with any words as values; other fields need a name or a number."""
-NUMERIC = word_set("number budget height weight nummer budget grosse gewicht talla peso poids")
-"""Last words of fields with numeric values."""
-_MONTHS = (
-    "january januar enero janvier jan",
-    "february februar febrero fevrier feb",
-    "march marz maerz marzo mars mar",
-    "april abril avril apr",
-    "may mai mayo",
-    "june juni junio juin jun",
-    "july juli julio juillet jul",
-    "august agosto aout aug",
-    "september septiembre septembre sep sept",
-    "october oktober octubre octobre oct okt",
-    "november noviembre novembre nov",
-    "december dezember diciembre decembre dec dez",
-)
-MONTHS = {word: number for number, words in enumerate(_MONTHS, 1) for word in words.split()}
-
-
 _MAX_WORDS = 5
 _MAX_AGE = 120
 # Imagined, quoted or hoped values do not count.
@@ -216,17 +189,6 @@ _PARTICLES = word_set("de da del di du van von der den la bin al y")
 _EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}")
 _PHONE = re.compile(r"(?:(?:the|le|el|die)\s+)?(?P<value>[+(]?\d(?:[\s().\/-]{0,2}\d){5,17})")
 _ADDRESS = any_case(r"[^;!?\n]{5,200}?(?=\.?\s*$|,? (?:and|und|y|et) (?:my|i|mein\w*|mi|mon)\b)")
-_MONTH = "|".join(sorted(MONTHS, key=len, reverse=True)) + "|märz|février|août|décembre"
-_DATE = any_case(
-    r"(?:(?:on|in|am|el|le|the)\s+)*(?P<value>(?P<iso>\d{4}-\d{2}-\d{2})"
-    rf"|(?P<day>\d{{1,2}})(?:st|nd|rd|th|er|\.)?\s+(?:of\s+|de\s+)?(?P<month>(?:{_MONTH})\b)"
-    r"(?:,?\s+(?:de\s+)?(?P<year>\d{4}))?"
-    rf"|(?P<month2>(?:{_MONTH})\b)\s+(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?"
-    r"(?:,?\s+(?P<year2>\d{4}))?|\d{1,2}[./]\d{1,2}[./]\d{2,4})"
-)
-_BORN = any_case(
-    r"\b(?:I was born|geboren(?= am)|ich bin(?= am .{5,25} geboren)|nací|je suis née?)\s+"
-)
 _OCCUPATION = any_case(
     r"\b(?:I(?:'m| am)(?: now| currently)? an? |I work (?:at|for) [\w .&-]{1,40}? as an? "
     r"|ich bin (?:von beruf )?|(?:yo )?soy (?:una? )?"
@@ -244,13 +206,6 @@ _LISTS = (
         ),
     ),
     (
-        "hobbies",
-        any_case(
-            r"\b(?P<lead>(?:my|meine?|mis?|mes|mon) (?:hobb(?:ies|y|ys)|interests|aficiones"
-            r"|pasatiempos?|loisirs?) (?:are|is|includes?|sind|ist|son|es|sont|est))\s+" + _LIST
-        ),
-    ),
-    (
         "languages",
         any_case(
             r"\b(?P<lead>(?:I(?: can| also)?(?: do not| don't)? speak|ich spreche(?: auch)?"
@@ -258,7 +213,6 @@ _LISTS = (
         ),
     ),
 )
-_FAVOURITES = any_case(r"\bmy (?P<thing>favou?rite [\w-]+(?: [\w-]+)?s) (?:are|include)\s+" + _LIST)
 _LIST_END = any_case(
     r",?\s+(?:too|as well|also|either|though|unfortunately|sadly|leider|auch|también|aussi|btw"
     r"|by the way|please|any ?more|any longer|mehr|plus|ya|because|but|so|since|which|when|that|if"
@@ -280,7 +234,7 @@ _FLUENTLY = any_case(
 class ProfileReading:
     """A value of one kind that a person has, or (`gone`) no longer has or never had.
 
-    `kind` is one of `profile_words.KINDS`, the name of a thing, or "prefer".
+    `kind` is one of `FILLED`.
     """
 
     kind: str
@@ -294,12 +248,9 @@ def readings(text: str) -> list[ProfileReading]:
     if is_supposed(plain):
         return []
     lists = list(_lists(plain))
-    whole = {reading.kind for reading in lists} | {"allergies", "hobbies", "languages"}
     own = [slot for slot in slots(plain) if slot.key[1:2] == ("self",)]
-    single_values = [
-        reading for slot in own for reading in _of_slot(plain, slot) if reading.kind not in whole
-    ]
-    return list(dict.fromkeys([*single_values, *_born(plain), *_occupation(plain), *lists]))
+    single_values = [reading for slot in own for reading in _of_slot(plain, slot)]
+    return list(dict.fromkeys([*single_values, *_occupation(plain), *lists]))
 
 
 def is_supposed(text: str) -> bool:
@@ -332,7 +283,7 @@ def _typed(kind: str, raw: str, text: str, slot: Slot) -> Iterator[tuple[str, st
             yield from _names(raw)
         case "residence":
             yield from _places(raw, text[slot.end :])
-        case "email" | "phone" | "address" | "birthday":
+        case "email" | "phone" | "address":
             yield from _matched(kind, text, slot.begin)
         case _:
             value = raw if kind in _NAMED else _bare(raw)
@@ -351,10 +302,8 @@ def _fits(kind: str, value: str, text: str, slot: Slot) -> bool:
         return _is_job(value, text[slot.start : slot.begin])
     if kind == "diet":
         return bool(_EATS.search(text[slot.start : slot.begin])) and not _noun_after(text, slot)
-    if kind in {"marital", "prefer"}:
-        return slot.key[0] == kind
     check = _CHECKS.get(kind)
-    return check(value) if check is not None else _is_plain_value(kind, value)
+    return check is not None and check(value)
 
 
 def _bare(raw: str) -> str:
@@ -404,7 +353,6 @@ _CHECKS: Mapping[str, Callable[[str], bool]] = {
     "age": _is_age,
     "city": _is_titled,
     "country": _is_titled,
-    "over": lambda _: False,
 }
 
 
@@ -454,37 +402,10 @@ def _matched(kind: str, text: str, begin: int) -> Iterator[tuple[str, str]]:
             match = _PHONE.match(text, begin)
             if match:
                 yield kind, match["value"]
-        case "birthday":
-            yield from _date(text, begin)
         case _:
             match = _ADDRESS.match(text, begin)
             if match and any(digit.isdigit() for digit in match.group()):
                 yield kind, match.group().strip(" .,")
-
-
-def _date(text: str, begin: int) -> Iterator[tuple[str, str]]:
-    match = _DATE.match(text, begin)
-    if match:
-        yield "birthday", match["value"]
-
-
-def _is_plain_value(kind: str, raw: str) -> bool:
-    words, named = fold(raw).split(), kind.split()
-    if not words or not named or len(words) > _MAX_WORDS or VAGUE & set(words):
-        return False
-    if named[-1] in NUMERIC:
-        return any(character.isdigit() for character in raw)
-    if named[0] in PLAIN or named[-1] in PLAIN:
-        return True
-    # Every German noun has a capital letter.
-    return _is_titled(_bare(raw)) and not re.search(r"[äöüß]", raw)
-
-
-def _born(text: str) -> Iterator[ProfileReading]:
-    match = _BORN.search(text)
-    if match:
-        for kind, value in _date(text, match.end()):
-            yield ProfileReading(kind, value)
 
 
 def _occupation(text: str) -> Iterator[ProfileReading]:
@@ -500,10 +421,6 @@ def _lists(text: str) -> Iterator[ProfileReading]:
             items = _items(match["items"], LANGUAGES if kind == "languages" else None)
             if items:
                 yield ProfileReading(kind, items, gone=bool(NEGATIONS.search(match["lead"])))
-    for match in _FAVOURITES.finditer(text):
-        items = _items(match["items"], None)
-        if items:
-            yield ProfileReading(kind_of(match["thing"]), items)
 
 
 def _items(text: str, known: frozenset[str] | None) -> tuple[str, ...]:
@@ -518,13 +435,3 @@ def _is_item(item: str, known: frozenset[str] | None) -> bool:
     if known is not None:
         return fold(item) in known
     return 0 < len(words) < _MAX_WORDS and not VAGUE & set(words)
-
-
-def iso_date(value: str) -> str | None:
-    """Return a date in ISO 8601, or None if its day, month or year is missing."""
-    match = _DATE.fullmatch(value)
-    if match is None or match["iso"]:
-        return value if match else None
-    year, day = match["year"] or match["year2"], match["day"] or match["day2"]
-    month = MONTHS.get(fold(match["month"] or match["month2"] or ""))
-    return f"{int(year):04d}-{month:02d}-{int(day):02d}" if year and month and day else None

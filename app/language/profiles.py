@@ -19,10 +19,8 @@ from app.language.profile_readings import (
     FILLED,
     PLACES,
     ProfileReading,
-    iso_date,
     kind_of,
     readings,
-    thing,
 )
 from app.language.requests import RequestedFact
 from app.language.sentences import own_words, sentences
@@ -34,7 +32,6 @@ _MINE = any_case(
     r"(?:my|our|mein\w*|unser\w*|mis?|mon|ma|mes)\s+(?P<thing>[^,.;!?]+)"
 )
 _QUOTED = re.compile(r"[\"“„«][^\"“”«»]*(?:[\"“”»]|$)")
-_PREFERENCE = re.compile(r"\b(?:preferred|preference|preferences)\b")
 
 
 @dataclass(frozen=True)
@@ -43,7 +40,6 @@ class WantedField:
 
     Attributes:
         type: "string", "integer" and so on; empty if several types are allowed.
-        format: "date" and the like, or empty.
         options: the allowed texts; empty if any text is allowed.
     """
 
@@ -51,7 +47,6 @@ class WantedField:
     name: str
     title: str = ""
     type: str = ""
-    format: str = ""
     options: tuple[str, ...] = ()
 
     @property
@@ -131,15 +126,11 @@ def _verbatim(value: str | tuple[str, ...], source: str) -> str | tuple[str, ...
 
 
 def _value_for(field: WantedField, reading: ProfileReading) -> str | tuple[str, ...] | None:
-    if reading.kind == "prefer":
-        return _preferred(field, str(reading.value))
     if reading.kind not in field.kinds or field.type in {"object", "boolean"}:
         return None
     if isinstance(reading.value, tuple):
         return _list_for(field, reading.value)
     value = _option(field, reading.value) if field.options else reading.value
-    if field.format == "date":
-        value = iso_date(reading.value)
     if value is None:
         return None
     return (value,) if field.type == "array" else value
@@ -156,22 +147,6 @@ def _option(field: WantedField, value: str) -> str | None:
     said = f" {fold(value)} "
     matching = [option for option in field.options if fold(option) and f" {fold(option)} " in said]
     return matching[0] if len(matching) == 1 else None
-
-
-def _preferred(field: WantedField, value: str) -> str | None:
-    """Return a preference if it fits the field's name, such as "seat_preference" for seats."""
-    named = next(
-        (thing(name) for name in (field.name, field.title) if _PREFERENCE.search(thing(name))), ""
-    )
-    if not named or field.type not in {"string", ""}:
-        return None
-    about = [word for word in named.split() if not _PREFERENCE.search(word)]
-    words = [word.removesuffix("s") for word in fold(value).split()]
-    is_meant = bool(about) and all(word.removesuffix("s") in words for word in about)
-    if not field.options:
-        return value if is_meant and len(words) > len(about) else None
-    option = _option(field, value)
-    return option if option and (is_meant or fold(option) == fold(value)) else None
 
 
 def _cleared(said: RequestedFact, fields: Sequence[WantedField], source: str) -> Iterator[Filled]:

@@ -8,7 +8,16 @@ from datetime import date, timedelta
 from enum import StrEnum
 from functools import partial
 
-from app.language.dates import days_of, in_year_of, named, relative, weekdays_named, words_of
+from app.language.dates import (
+    WEEKDAY_NAMES,
+    days_of,
+    in_year_of,
+    named,
+    relative,
+    units_of,
+    weekdays_named,
+    words_of,
+)
 from app.language.lexicon import word_set
 from app.language.phrases import any_case
 from app.language.search_languages import is_function_word
@@ -72,13 +81,7 @@ _READ_CHARS = 500
 _COUNT = r"(?P<count>\d{1,3}|[^\W\d_]+(?: of)?)"
 _DAYS = {"d": 1, "w": 7, "m": 31, "y": 366}
 """Days of a unit, by the first letter of its group."""
-_UNITS = {
-    "d": "days?|tagen?|días?|jours?",
-    "w": "weeks?|wochen?|semanas?|semaines?",
-    "m": "months?|monaten?|mes(?:es)?|mois",
-    "y": "years?|jahren?|años?|ans|années?",
-}
-_UNIT = "|".join(f"(?P<{name}>{words})" for name, words in _UNITS.items())
+_UNIT = "|".join(f"(?P<{unit[0]}>{units_of(unit)})" for unit in ("day", "week", "month", "year"))
 _NUMBERS = {
     word: number
     for number, words in (
@@ -160,22 +163,18 @@ _BOUND = any_case(
 )
 _BETWEEN = any_case(r"\b(?:between|zwischen|entre) (?P<from>.+?) (?:and|und|y|et) (?P<to>[^?!]+)")
 _AND_IN = any_case(r"\b(?:and|or|of|und|y|et|de)\b")
-_SIGNS = word_set("""
+_SIGNS = WEEKDAY_NAMES | word_set("""
     between zwischen entre
     last past ago recent recently lately late other latest newest first earliest originally
     upcoming coming future planned scheduled next these since after before until till
-    monday tuesday wednesday thursday friday saturday sunday
     letzten letzte letzter letztes letztem vergangenen vor neulich kürzlich letzter neueste neuester
     neuestes neuesten bevorstehende bevorstehenden anstehende anstehenden zuletzt ersten zuerst
     anfangs geplant seit seitdem nach nachdem bevor bis
-    montag dienstag mittwoch donnerstag freitag samstag sonnabend sonntag
     últimos últimas último última pasado pasada hace otro últimamente recientemente reciente primera
     primer primero neuste neueste erste erster erstes zum
     principio próximamente próximo próxima próximos próximas desde después antes hasta
-    lunes martes miércoles jueves viernes sábado domingo
     derniers dernières dernier dernière il récemment dernièrement récente récent première premier
     début venir prochain prochaine prochains prochaines depuis après avant jusqu autre
-    lundi mardi mercredi jeudi vendredi samedi dimanche
     """)
 """Words of the phrases here; a question with none of them names its time by a date, if at all."""
 _BEGINS = frozenset({"since", "after"})

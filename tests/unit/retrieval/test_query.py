@@ -25,7 +25,7 @@ TODAY = date(2026, 3, 4)
     ],
 )
 def test_the_times_of_a_query_are_read(query: str, times: set[str]) -> None:
-    assert set(read(query, TODAY).times) == times
+    assert set(read(query, TODAY).time.spans) == times
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_the_language_of_the_engine_counts_more_than_that_of_the_query() -> None
 
 def test_a_query_without_words_asks_for_nothing() -> None:
     asked = read("\U0001f44d", TODAY)
-    assert (asked.times, asked.wanted, asked.subjects) == ((), (), frozenset())
+    assert (asked.time.spans, asked.wanted, asked.subjects) == ((), (), frozenset())
     assert asked.language == "simple"
 
 

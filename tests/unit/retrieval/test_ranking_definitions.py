@@ -147,7 +147,7 @@ class Definitions:
             days_between(time, cue[5:])
             for cue in one.cues or ()
             if cue.startswith(("said:", "time:"))
-            for time in self.asked.times
+            for time in self.asked.time.spans
         ]
         return max((math.exp(-days / 7) for days in apart if days is not None), default=0.0)
 

@@ -70,8 +70,7 @@ class ProfileField:
 
     def wanted(self, schema_id: str) -> rules.WantedField:
         """Return the field in the form that the rules use."""
-        form = str(self.json_schema.get("format", ""))
-        return rules.WantedField(schema_id, self.name, self.title, self.type, form, self.options)
+        return rules.WantedField(schema_id, self.name, self.title, self.type, self.options)
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,9 @@ from datetime import date, timedelta
 from functools import cached_property
 
 from app.kernel.text import fold
-from app.language.dates import extracted, relative, weekdays_named, words_of
+from app.language.dates import MONTHS, extracted, relative, weekdays_named, words_of
 from app.language.lexicon import STOPS, language, word_set
 from app.language.phrases import any_case
-from app.language.profile_readings import MONTHS
 from app.language.search_languages import configuration_of
 from app.language.text import names
 from app.language.values import figures, ordinals, spells_a_number

@@ -48,18 +48,16 @@ class RetrievalQuery:
         same: the search hint of memories with the query itself as their fact.
         said: the search hint of facts that consist of a speaker's name and the query, "Anna: ...".
         subjects: the hints of memories with a subject that the query may name.
-        times: the dates and spans in the query, in the form of `dates.named`.
         wanted: the hints of facts that answer the query, such as `has:time` after "when".
         has_grams: True if some words are searched for in several forms: words of scripts without
             blanks, and words with format characters.
-        time: the time that the query asks about; `times` are its spans.
+        time: the time that the query asks about.
     """
 
     language: str
     same: str
     said: str
     subjects: frozenset[str]
-    times: tuple[str, ...]
     wanted: tuple[str, ...]
     has_grams: bool = False
     time: AskedTime = UNTIMED
@@ -72,16 +70,14 @@ def read(query: str, today: date, language: str | None = None) -> RetrievalQuery
     """
     text = query[:_READ_CHARS]
     known = language or configuration_of(text)
-    time = asked_time(text, today, known)
     return RetrievalQuery(
         language=known,
         same=same(query),
         said=said(query),
         subjects=frozenset(f"subject:{word}" for word in _names(text)),
-        times=time.spans,
         wanted=tuple(cue for cue, question in _WANTED if question.search(text)),
         has_grams=has_grams(text) or bool(with_format(text)),
-        time=time,
+        time=asked_time(text, today, known),
     )
 
 

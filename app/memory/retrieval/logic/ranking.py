@@ -416,13 +416,13 @@ def _answers(bm25: Bm25, candidate: RankingCandidate) -> float:
 def _times(
     asked: RetrievalQuery, candidates: Sequence[RankingCandidate], weight: float
 ) -> list[float]:
-    if not asked.times:
+    if not asked.time.spans:
         return [0.0] * len(candidates)
     cues = {
         cue for candidate in candidates for cue in candidate.cues or () if cue.startswith(_OF_TIME)
     }
     # A year in a memory tells of no day.
-    near = {cue: _closeness(asked.times, cue[5:]) for cue in cues if len(cue) > _OF_YEAR}
+    near = {cue: _closeness(asked.time.spans, cue[5:]) for cue in cues if len(cue) > _OF_YEAR}
     return [weight * _meets(near, candidate.cues or ()) for candidate in candidates]
 
 

@@ -165,7 +165,8 @@ class Search(ABC):
         vector = None if self.embedded.is_lexical_only else self.embedded.vector
         wanted = CandidateQuery(text, asked.language, self.embedded.model_id, vector)
         if asked.time.events:
-            asked = replace(asked, times=await self._bounded(asked.time, wanted))
+            spans = await self._bounded(asked.time, wanted)
+            asked = replace(asked, time=replace(asked.time, spans=spans))
             # The words of an event would find it again.
             wanted = replace(wanted, text=asked.time.topic)
         best = best_of(asked, *await self.find_candidates(wanted), self.count)
