@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from app.language.facts import Candidate, Neighbour, Verdict, shown
 from app.language.forgetting import is_another, is_everything, meant, names_something
 from app.language.heads import Array, Heads, PairOdds
-from app.language.relations import Statement, is_one_sentence, overruled, read, same
+from app.language.relations import Statement, corrected, is_one_sentence, overruled, read, same
 from app.language.tongues import is_english
 
 # By memory shown for one candidate; a memory about to be created has no id and no vector yet.
@@ -181,8 +181,10 @@ def _take(bench: _Bench, new: Statement, position: int, cosines: _Cosines) -> No
         kept = same(new, home.said, cosines.get(home.memory_id, 0.0)) or new.fact
         home.becomes(read(kept, dated_by_now=new.dated_by_now), "said again", position)
     others = [entry for entry in ranked if entry is not home and not entry.gone]
+    outdated = _outdated(others, new)
     for entry in others:
         rest = overruled(new, entry.said)
+        rest = "" if rest is None and entry is outdated else rest
         if rest:
             entry.becomes(read(rest), "contradicted in part", position)
             home = home or _filled(entry, new)
@@ -209,6 +211,12 @@ def _home(ranked: list[_Entry], new: Statement, cosines: _Cosines) -> _Entry | N
     return min(
         exact or alike, key=lambda entry: (entry.gone, entry.memory_id is None), default=None
     )
+
+
+def _outdated(others: list[_Entry], new: Statement) -> _Entry | None:
+    """Return the only entry with a value that the new fact corrects; None for several."""
+    corrected_entries = [entry for entry in others if corrected(new, entry.said)]
+    return corrected_entries[0] if len(corrected_entries) == 1 else None
 
 
 def _judged_home(

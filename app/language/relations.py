@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
+from app.language.corrections import corrects, is_correction
 from app.language.lexicon import word_set
 from app.language.phrases import any_case
 from app.language.slots import Slot, besides, restates, rivals, slots
@@ -58,6 +59,11 @@ class Statement:
     def stance(self) -> Stance:
         """The things that the fact affirms or denies."""
         return stance(self.fact)
+
+    @cached_property
+    def tells_correction(self) -> bool:
+        """True if the fact reports a changed time or number."""
+        return is_correction(self.fact)
 
     @cached_property
     def _kinds(self) -> dict[str, list[Slot]]:
@@ -162,3 +168,10 @@ def _without_part(fact: str, slot: Slot, cut: re.Pattern[str]) -> str:
             kept.append(part)
         begin += len(part)
     return " ".join(kept)
+
+
+def corrected(new: Statement, old: Statement) -> bool:
+    """Return True if the new text gives another time, day, sum or number for the same thing."""
+    if not new.tells_correction or new.affirmed != old.affirmed:
+        return False
+    return corrects(new.fact, old.fact, new.stance.tongue)

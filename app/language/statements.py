@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from app.kernel.text import fold
+from app.language.corrections import moves_a_date
 from app.language.lexicon import latin, word_set
 from app.language.phrases import QUESTION, Phrases, any_case
 from app.language.profile_readings import LANGUAGES, PROFESSIONS, WEEKDAYS
@@ -293,7 +294,7 @@ def _is_reported(text: str, phrases: Phrases) -> bool:
     """Return True if a statement without "I" is precise about other people or things."""
     if phrases.second.search(text) or _VAGUE.match(text) or len(text.split()) < 4:
         return False
-    return score(text) >= WORTH_KEEPING + 1.0
+    return moves_a_date(text) or score(text) >= WORTH_KEEPING + 1.0
 
 
 def finished(text: str) -> str:

@@ -6,7 +6,7 @@ replaced and not here.
 
 import pytest
 
-from tests.unit.rules.test_less_and_right import facts, left
+from tests.unit.rules.test_less_and_right import left
 
 
 @pytest.mark.parametrize(
@@ -97,52 +97,3 @@ def test_the_later_of_a_statement_and_its_denial_stays(first: str, then: str) ->
     after = left(before, then, cosine=0.7)
     assert len(before) == len(after) == 1
     assert after != before
-
-
-@pytest.mark.parametrize(
-    "texts",
-    [
-        ["Not vegetarian."],
-        ["A: Is the soup vegetarian?", "Actually not vegetarian these days."],
-        ["Not vegetarian these days?"],
-        ["Dinner is at seven."],
-        ["The time is now 5 pm."],
-    ],
-)
-def test_what_may_be_about_anything_gives_nothing(texts: list[str]) -> None:
-    assert facts(*texts) == []
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "expected"),
-    [
-        ("I'm not vegetarian these days.", "I'm a vegetarian.", "I'm a vegetarian."),
-        ("Ich bin Vegetarier.", "Ich bin nicht mehr Vegetarier.", "Ich bin nicht mehr Vegetarier."),
-        ("Ich bin zurzeit nicht vegetarisch.", "Ich bin Vegetarier.", "Ich bin Vegetarier."),
-        ("Soy vegetariana.", "Ya no soy vegetariana.", "Ya no soy vegetariana."),
-        ("Ya no soy vegetariana estos días.", "Soy vegetariana.", "Soy vegetariana."),
-        ("Je suis végétarien.", "Je ne suis plus végétarien.", "Je ne suis plus végétarien."),
-        (
-            "Je ne suis pas végétarien ces temps-ci.",
-            "Je suis végétarien.",
-            "Je suis végétarien.",
-        ),
-    ],
-)
-def test_of_a_diet_and_its_denial_the_later_is_left(old: str, new: str, expected: str) -> None:
-    assert left([old], new) == [expected]
-    assert left([], old, new) == [expected]
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("I have a dog and two cats.", "I no longer have a dog."),
-        ("I have a dog, a cat and two birds.", "I no longer have a dog."),
-        ("Ich spiele Klavier und Geige.", "Ich spiele kein Klavier mehr."),
-        ("Tengo un perro y dos gatos.", "Ya no tengo perro."),
-        ("J'aime le thé et le café.", "Je n'aime plus le thé."),
-    ],
-)
-def test_a_list_stays_when_a_part_is_denied(old: str, new: str) -> None:
-    assert left([old], new) == [old, new]

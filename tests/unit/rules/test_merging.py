@@ -87,6 +87,7 @@ def test_an_update_never_drops_what_the_memory_says_besides() -> None:
         ("My dog's name is Rex.", "My dog is called Max."),
         ("I smoke.", "I quit smoking last month."),
         ("I drink coffee every morning.", "I stopped drinking coffee."),
+        ("My appointment is on Monday.", "My appointment has been moved to Friday."),
         ("I'm allergic to nuts.", "I'm not allergic to nuts anymore."),
         ("I take metformin every morning.", "I no longer take metformin, she dropped it."),
         ("Ich wohne in Köln.", "Ich wohne jetzt in Berlin."),
