@@ -9,7 +9,6 @@ Each language has few words: a false alarm costs a memory, and a miss stores non
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 
 from app.language.phrases import any_case
@@ -77,13 +76,6 @@ _LONGEST_START_CHARS = 200
 """Maximum characters before that "I"."""
 
 
-@dataclass(frozen=True)
-class _Report:
-    begin: int
-    end: int
-    is_told: bool
-
-
 def without_speech(text: str) -> str:
     """Return the text without quotations; one or two quoted words may be a name."""
     return _QUOTED.sub(_name, text)
@@ -102,14 +94,13 @@ def without_reports(text: str, *, with_told: bool = True) -> str:
     if not _HINT.search(plain):
         return text
     for sentence in sentences(plain):
-        for report in _claims(sentence.text):
-            if with_told or not report.is_told:
-                begin, end = report.begin + sentence.start, report.end + sentence.start
-                text = text[:begin] + " " * (end - begin) + text[end:]
+        for claim in _claims(sentence.text, with_told=with_told):
+            begin, end = claim.start + sentence.start, claim.stop + sentence.start
+            text = text[:begin] + " " * (end - begin) + text[end:]
     return text
 
 
-def _claims(text: str) -> Iterator[_Report]:
+def _claims(text: str, *, with_told: bool) -> Iterator[slice]:
     if len(text) > _LONGEST_SENTENCE or not _HINT.search(text):
         return
     clauses = list(_CLAUSE.finditer(text))
@@ -123,7 +114,8 @@ def _claims(text: str) -> Iterator[_Report]:
             itself = _HE.sub("", who) if tongue == "en" else who
             if not _SELF.search(itself) and _is_of_user(text[match.end() :], tongue):
                 is_told = match["tells"] is not None or _TOLD.search(who) is not None
-                yield _Report(begin, _end(text, match.end()), is_told)
+                if with_told or not is_told:
+                    yield slice(begin, _end(text, match.end()))
 
 
 def _is_of_user(reported: str, tongue: str) -> bool:
