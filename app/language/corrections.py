@@ -134,6 +134,11 @@ def corrects(new: str, old: str, tongue: str) -> bool:
     return len(other) == 1 or (bool(other) and mine.moved and not other & mine.before)
 
 
+def other_values(new: str, old: str, tongue: str) -> bool:
+    """Return True if both statements have values: only a correction can then end the older one."""
+    return bool(_values(new, tongue).now) and bool(_values(old, tongue).now)
+
+
 @lru_cache(maxsize=2_048)
 def _values(fact: str, tongue: str) -> _Values:
     plain = straight(undated(fact))

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import NamedTuple, TypeVar
 
 from app.kernel.text import clean
+from app.language.answers import answer, named
 from app.language.dates import day_in, resolve
 from app.language.facts import MANAGED_TOPICS, MAX_FACT, Candidate, Topic, Turn
 from app.language.forgetting import is_request
@@ -24,6 +25,7 @@ from app.language.sentences import Sentence, own_words, sentences
 from app.language.statements import (
     finished,
     follows_on,
+    in_full,
     is_addressed,
     is_greeting,
     is_talk,
@@ -31,7 +33,7 @@ from app.language.statements import (
 )
 from app.language.text import content, key, resolved
 from app.language.third_person import third_person as in_third_person
-from app.language.tongues import is_english
+from app.language.tongues import PHRASES, is_english
 from app.language.unmeant import is_idiom, is_secret, only_asks_for_secrecy, takes_back_the_last
 
 _MAX_JUDGED = 500
@@ -222,12 +224,14 @@ class _Line:
 
     Attributes:
         begins: True if it may introduce its speaker.
+        question: the assistant's message immediately before it.
         greeted: True if the conversation's opening greeting precedes it.
         unsays: True if it takes back a statement that is not in these turns.
     """
 
     sentence: Sentence
     begins: bool
+    question: str
     tongue: str
     user_turn: _UserTurn
     settings: _Settings
@@ -292,7 +296,7 @@ def _read_turn(
     begins, greeted, hidden = user_turn.position <= 1, False, False
     for sentence in sentences(own):
         yield
-        line = _Line(sentence, begins, tongue, user_turn, settings, greeted=greeted)
+        line = _Line(sentence, begins, question, tongue, user_turn, settings, greeted=greeted)
         if takes_back_the_last(sentence.text):
             if not lines.take_back() and not is_idiom(sentence.text) and not before.take_back():
                 lines.append(replace(line, unsays=True))
@@ -307,6 +311,7 @@ def _read_turn(
             lines.append(line)
         begins = is_greeting(sentence.text)
         greeted = begins and user_turn.position <= 1
+        question = ""
 
 
 def _belongs_to(last: Candidate, sentence: Sentence, end: int, tongue: str) -> bool:
@@ -362,8 +367,15 @@ def _as_judged(
 
 def _statements(line: _Line) -> Iterator[tuple[RequestedFact, str]]:
     text = clean(line.sentence.text)
+    asked_in = language(line.question, line.tongue)
+    # Each language is tried: the language of a short question may be misdetected.
+    for tongue in dict.fromkeys((asked_in, *PHRASES)) if line.question else ():
+        if fact := answer(text, line.question, tongue):
+            yield RequestedFact(fact), tongue
+            return
     tongue = language(text, line.tongue)
-    for said in statements(text, tongue, begins=line.begins, greeted=line.greeted):
+    alone = in_full(named(text, line.question, tongue), line.question, tongue)
+    for said in statements(alone, tongue, begins=line.begins, greeted=line.greeted):
         yield said, tongue
 
 

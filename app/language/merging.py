@@ -183,7 +183,7 @@ def _take(bench: _Bench, new: Statement, position: int, cosines: _Cosines) -> No
     others = [entry for entry in ranked if entry is not home and not entry.gone]
     outdated = _outdated(others, new)
     for entry in others:
-        rest = overruled(new, entry.said)
+        rest = overruled(new, entry.said, cosines.get(entry.memory_id, 0.0))
         rest = "" if rest is None and entry is outdated else rest
         if rest:
             entry.becomes(read(rest), "contradicted in part", position)

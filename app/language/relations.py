@@ -8,15 +8,26 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from app.language.corrections import corrects, is_correction
+from app.language.corrections import (
+    INSTEAD,
+    INSTEAD_OF,
+    corrects,
+    is_correction,
+    other_values,
+    owners,
+)
 from app.language.lexicon import word_set
 from app.language.phrases import any_case
 from app.language.slots import Slot, besides, restates, rivals, slots
-from app.language.stances import Stance, affirms, denies, stance
-from app.language.text import content, key, names, negated, numbers, resolved
+from app.language.stances import Stance, affirms, denies, stance, without
+from app.language.text import content, key, names, negated, numbers, resolved, stem, straight
 
 SAME_COSINE = 0.95
 """Least cosine of a duplicate with equal numbers, names and negation; precision 0.91 to 0.99."""
+CHANGED_COSINE = 0.75
+"""Least cosine for a text that states a change to replace a text with the same beginning."""
+BARE_COSINE = 0.6
+"""Least cosine of two bare preferences for one choice ("I prefer tea", "I prefer coffee")."""
 
 # After these words, a sentence only adds to its beginning.
 _MORE = word_set("""
@@ -24,7 +35,17 @@ _MORE = word_set("""
     after before during every each to of mit und aber in im am bei seit weil von namens con y
     pero en desde porque de que cuando avec et mais dans a au depuis parce qui quand chez
     """)
-_LIST = any_case(r",|\s(?:and|or|und|oder|y|o|et|ou|&)\s")
+_CHANGE = any_case(
+    r"\b(?:now|no longer|any ?more|instead|these days|switched|changed|from now on|jetzt|nicht mehr"
+    r"|inzwischen|mittlerweile|stattdessen|ahora|ya no|en lugar|maintenant|désormais|ne plus)\b"
+)
+_ALSO = any_case(
+    r"\b(?:also|too|as well|additionally|auch|ebenfalls|también|además|aussi|également)\b"
+)
+_SWITCH = any_case(
+    r"\b(?:switched|changed|went|moved|gewechselt|cambié|passé|changé)\b.*?\b(?:from|von|vom|de)\b"
+    r" (?P<old>[^,.;]+?) (?:to|zu|zum|auf|a|à|al|au)\b"
+)
 _SINCE = any_case(r"\b(?:since|for \w+ \w+|seit|desde|depuis)\b")
 
 
@@ -61,9 +82,42 @@ class Statement:
         return stance(self.fact)
 
     @cached_property
+    def left(self) -> frozenset[str]:
+        """The thing that was given up for another: the tea of "I switched from tea to coffee"."""
+        match = _SWITCH.search(straight(self.fact))
+        return content(match["old"], self.stance.tongue) if match else frozenset()
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The names in the fact."""
+        return names(self.fact)
+
+    @cached_property
+    def tells_change(self) -> bool:
+        """True if the fact states a change, and not only an addition."""
+        return bool(_CHANGE.search(straight(self.fact))) and not _ALSO.search(self.fact)
+
+    @cached_property
     def tells_correction(self) -> bool:
         """True if the fact reports a changed time or number."""
         return is_correction(self.fact)
+
+    @cached_property
+    def given_up(self) -> frozenset[str]:
+        """The things that the fact replaces, according to its words."""
+        match = INSTEAD.search(straight(self.fact))
+        said = INSTEAD_OF.sub("", match[0]) if match else ""
+        return content(said, self.stance.tongue) if said else frozenset()
+
+    def content(self, tongue: str) -> frozenset[str]:
+        """Return the stems of its content words in a language."""
+        if tongue not in self._contents:
+            self._contents[tongue] = content(self.fact, tongue)
+        return self._contents[tongue]
+
+    @cached_property
+    def _contents(self) -> dict[str, frozenset[str]]:
+        return {}
 
     @cached_property
     def _kinds(self) -> dict[str, list[Slot]]:
@@ -124,17 +178,19 @@ def _words_agree(new: str, old: str) -> bool:
     return len(first & second) * 2 >= len(first | second) and resolved(new) == resolved(old)
 
 
-def overruled(new: Statement, old: Statement) -> str | None:
+def overruled(new: Statement, old: Statement, cosine: float) -> str | None:
     """Return the rest of the old fact if the new one contradicts it; None: it does not.
 
     Empty: no other content remains. Otherwise the old fact with only the contradicted part changed.
     """
     for mine, other in _shared(new, old):
-        if rivals(mine, other):
+        if rivals(mine, other) or _bare_preferences(mine, other, cosine):
             return _remainder(mine, old.fact, other)
     if new.affirmed != old.affirmed and denies(new.stance, _stance_beside(new, old)):
-        # The rest of a list may still hold.
-        return None if _LIST.search(old.fact) else ""
+        return "" if _expendable(new, old) else without(old.fact, new.stance)
+    turned = _turned(new, old, cosine) or _swapped(new, old)
+    if turned or _switched(new, old) or _instead(new, old):
+        return ""
     return None
 
 
@@ -170,8 +226,85 @@ def _without_part(fact: str, slot: Slot, cut: re.Pattern[str]) -> str:
     return " ".join(kept)
 
 
+def _bare_preferences(mine: Slot, other: Slot, cosine: float) -> bool:
+    return (
+        mine.key == other.key
+        and mine.key[0] == "prefer"
+        and mine.value != other.value
+        and max(len(content(mine.raw)), len(content(other.raw))) <= 1
+        and cosine >= BARE_COSINE
+    )
+
+
+def _expendable(new: Statement, old: Statement) -> bool:
+    """Return True if the denied fact can be dropped: no list, second sentence or other name."""
+    if without(old.fact, new.stance) or not is_one_sentence(old.fact):
+        return False
+    return not old.names - new.names
+
+
+def _turned(new: Statement, old: Statement, cosine: float) -> bool:
+    """Return True if the new text states a change and has the beginning of the old one."""
+    return (
+        cosine >= CHANGED_COSINE
+        and new.tells_change
+        and _beginning(new) == _beginning(old)
+        and not old.names - new.names
+        and new.affirmed == old.affirmed
+        and not other_values(new.fact, old.fact, new.stance.tongue)
+    )
+
+
+def _swapped(new: Statement, old: Statement) -> bool:
+    """Return True if only a name has changed: "I drive a Golf", "I drive a Tesla now"."""
+    if not new.tells_change or not new.names or not old.names or new.names & old.names:
+        return False
+    kept = [word for word in old.key.split() if word not in old.names]
+    changed = [word for word in _CHANGE.sub(" ", new.key).split() if word not in new.names]
+    return len(kept) >= 2 and kept == changed and new.affirmed == old.affirmed
+
+
+def _instead(new: Statement, old: Statement) -> bool:
+    """Return True if the new text names the thing that it replaces, and the old one is about it."""
+    if not new.given_up or not old.affirmed:
+        return False
+    if owners(new.fact) != owners(old.fact):
+        return False
+    if not new.affirmed and negated(INSTEAD.sub(" ", straight(new.fact))):
+        return False
+    about = old.content(new.stance.tongue)
+    rest = new.content(new.stance.tongue) - new.given_up
+    return new.given_up <= about and about - new.given_up <= rest | _WHERE
+
+
 def corrected(new: Statement, old: Statement) -> bool:
     """Return True if the new text gives another time, day, sum or number for the same thing."""
     if not new.tells_correction or new.affirmed != old.affirmed:
         return False
     return corrects(new.fact, old.fact, new.stance.tongue)
+
+
+_WHERE = frozenset(
+    stem(word, tongue)
+    for tongue, listed in (
+        ("en", "work working live living study studying"),
+        ("de", "arbeite arbeiten wohne wohnen lebe studiere"),
+        ("es", "trabajo trabajar vivo vivir estudio"),
+        ("fr", "travaille travailler habite vis etudie"),
+    )
+    for word in listed.split()
+)
+"""Activities at a place, which "I'm at the university now, not at the bank" omits."""
+
+
+def _beginning(statement: Statement) -> list[str]:
+    return [word for word in statement.key.split() if word not in _ADVERBS][:2]
+
+
+_ADVERBS = word_set("now actually currently just really jetzt inzwischen ahora maintenant")
+
+
+def _switched(new: Statement, old: Statement) -> bool:
+    """Return True if the new text names a thing given up, and the old one is about that alone."""
+    left = new.left
+    return bool(left) and left <= old.stance.about and len(old.stance.about - left) <= 2

@@ -13,6 +13,7 @@ from app.language.lexicon import word_set
 from app.language.phrases import any_case
 from app.language.text import content, straight
 from app.language.unmeant import without_reports
+from app.language.values import kinds_of
 
 # The end of a value: another clause, a time or a reason follows.
 _STOP = (
@@ -105,6 +106,14 @@ _ENGLISH = (
         ),
     ),
     (
+        "marital",
+        (
+            r"\b(?P<owner>I|the user|my \w+)(?:'m| am| is| got| just got)(?: now| recently|"
+            r" happily)?"
+            r" (?P<value>single|married|divorced|engaged|widowed)\b"
+        ),
+    ),
+    (
         "attribute",
         (
             rf"\b(?P<owner>my|our|the user's|user's|(?-i:[A-Z])\w+'s) (?P<thing>[\w'-]+(?:"
@@ -115,6 +124,22 @@ _ENGLISH = (
             rf" named)?(?P<not> not)? {_V}"
         ),
     ),
+    (
+        "attribute",
+        (
+            r"\b(?P<value>[\w' -]{2,40}?) (?:is|are)(?: now)? (?P<owner>my) (?P<thing>(?:new"
+            r" )?favou?rite \w+(?: \w+)?)"
+        ),
+    ),
+    (
+        "over",
+        (
+            rf"{_I}{_ADV}(?:'d)? (?:prefers?|choose|like) (?!to )(?P<value>[\w' -]{{2,40}}?)"
+            rf" (?:over"
+            rf"|to|rather than|instead of|(?:better|more) than) (?P<other>[\w' -]{{2,40}}?){_STOP}"
+        ),
+    ),
+    ("prefer", rf"{_I}{_ADV}(?:'d)?{_ADV} prefers?(?! to\b) {_V}"),
 )
 _GERMAN = (
     (
@@ -162,6 +187,13 @@ _GERMAN = (
         ),
     ),
     (
+        "marital",
+        (
+            r"\bich bin(?: jetzt| inzwischen)? (?P<value>ledig|verheiratet|geschieden|verlobt"
+            r"|verwitwet|single)\b"
+        ),
+    ),
+    (
         "attribute",
         (
             rf"\b(?P<owner>meine?|unsere?) (?P<thing>(?:neue[rs]? )?[\wäöüß-]+(?: [\wäöüß-]+)?)"
@@ -169,6 +201,30 @@ _GERMAN = (
             rf" aktuell)?(?P<not>"
             rf" nicht(?: mehr)?)? {_V}"
         ),
+    ),
+    (
+        "over",
+        (
+            rf"\bich bevorzuge(?: jetzt)? (?P<value>[\w -]{{2,40}}?) (?:gegenüber|vor|statt|anstatt"
+            rf"|anstelle von) (?P<other>[\w -]{{2,40}}?){_STOP}"
+        ),
+    ),
+    (
+        "over",
+        (
+            rf"\b(?:ich (?:mag|trinke|esse|habe|nehme|fahre) )?(?:lieber )(?P<value>[\w"
+            rf" -]{{2,40}}?)"
+            rf" als (?P<other>[\w -]{{2,40}}?){_STOP}"
+        ),
+    ),
+    (
+        "over",
+        r"\bich ziehe (?P<value>[\w -]{2,40}?) (?:dem|der|den) (?P<other>[\w -]{2,40}?) vor\b",
+    ),
+    ("prefer", rf"\bich bevorzuge(?: jetzt| inzwischen)? {_V}"),
+    (
+        "prefer",
+        rf"\b(?:ich )?(?:sitze|nehme|möchte|hätte)(?: ich)?(?: jetzt| inzwischen)? lieber {_V}",
     ),
 )
 _SPANISH = (
@@ -206,6 +262,7 @@ _SPANISH = (
             r"|vegetarian)[oa]\b"
         ),
     ),
+    ("marital", r"\bestoy(?: ahora)? (?P<value>solter|casad|divorciad|prometid)[oa]\b"),
     (
         "attribute",
         (
@@ -213,6 +270,14 @@ _SPANISH = (
             rf" )?[\wáéíóúñ-]+)?) (?:es|son|se llama|está en)(?: ahora)? {_V}"
         ),
     ),
+    (
+        "over",
+        (
+            rf"\bprefiero (?P<value>[\w -]{{2,40}}?) (?:antes que|en lugar de|en vez de|que|al?)"
+            rf" (?:el |la |los |las )?(?P<other>[\w -]{{2,40}}?){_STOP}"
+        ),
+    ),
+    ("prefer", rf"\b(?:ahora )?prefiero(?: ahora)? {_V}"),
 )
 _FRENCH = (
     (
@@ -245,6 +310,7 @@ _FRENCH = (
             r" (?P<value>végan|vegan|végétarien)\w*"
         ),
     ),
+    ("marital", r"\bje suis(?: maintenant)? (?P<value>célibataire|marié|divorcé|fiancé)e?\b"),
     (
         "attribute",
         (
@@ -252,6 +318,14 @@ _FRENCH = (
             rf"|sont|s'appelle)(?: maintenant| désormais)? {_V}"
         ),
     ),
+    (
+        "over",
+        (
+            rf"\bje préfère (?P<value>[\w' -]{{2,40}}?) (?:à|au|aux|plutôt que) (?:la |le |les "
+            rf"|l')?(?P<other>[\w' -]{{2,40}}?){_STOP}"
+        ),
+    ),
+    ("prefer", rf"\bje préfère(?: maintenant| désormais)? {_V}"),
 )
 PATTERNS = tuple((kind, any_case(text)) for kind, text in _ENGLISH + _GERMAN + _SPANISH + _FRENCH)
 """Pairs of a kind of slot (with `-gone` if the value is denied) and its pattern."""
@@ -272,6 +346,11 @@ MANY = word_set("""
     hermana amigo amiga hijo hija primo tia tio frere soeur ami amie fils fille oncle
     """)
 """People and things usually owned in the plural: a second name does not replace the first."""
+COLOURS = word_set("""
+    red blue green yellow black white purple orange pink brown grey gray turquoise rot blau grün
+    gelb schwarz weiß lila rosa braun rojo azul verde amarillo negro blanco morado rouge bleu
+    vert jaune noir blanc violet
+    """)
 COUNTRIES = word_set("""
     germany france spain italy portugal austria switzerland england scotland ireland poland
     sweden norway denmark finland netherlands belgium greece turkey ukraine russia china japan
@@ -304,11 +383,15 @@ def slots(text: str, kind: str = "") -> list[Slot]:
     """Return the slots filled by the text, of one kind or all, in the order of the patterns."""
     plain = without_reports(straight(text))
     patterns = _OF_KIND[kind] if kind else PATTERNS
-    return [slot for name, pattern in patterns for slot in _filled(plain, name, pattern)]
+    filled = [slot for name, pattern in patterns for slot in _filled(plain, name, pattern)]
+    if any(slot.key[0] == "over" for slot in filled):  # "tea over coffee" is no plain preference
+        filled = [slot for slot in filled if slot.key[0] != "prefer"]
+    return [slot for slot in filled if slot.key[0] == kind] if kind else filled
 
 
 def _of_kind(kind: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
-    return tuple(pair for pair in PATTERNS if pair[0] in {kind, f"{kind}-gone"})
+    names = {kind, f"{kind}-gone"} | ({"over"} if kind == "prefer" else set())
+    return tuple(pair for pair in PATTERNS if pair[0] in names)
 
 
 _OF_KIND = {kind: _of_kind(kind) for kind in {name.removesuffix("-gone") for name, _ in PATTERNS}}
@@ -318,7 +401,7 @@ def _filled(text: str, kind: str, pattern: re.Pattern[str]) -> Iterator[Slot]:
     for match in pattern.finditer(text):
         groups = match.groupdict()
         value = _value(groups["value"])
-        key = _key(kind.removesuffix("-gone"), groups | {"text": match.group()})
+        key = _key(kind.removesuffix("-gone"), groups | {"text": match.group()}, value)
         if key is None or not value:
             continue
         yield Slot(
@@ -353,11 +436,14 @@ def _value(text: str) -> str:
 _ARTICLES = word_set("the a an der die das el la le les")
 
 
-def _key(kind: str, groups: dict[str, str | None]) -> tuple[str, ...] | None:
+def _key(kind: str, groups: dict[str, str | None], value: str) -> tuple[str, ...] | None:
     owner = _owner(groups)
     match kind:
         case "attribute":
             return _attribute_key(owner, groups)
+        case "over":
+            pair = sorted((value, _value(groups.get("other") or "")))
+            return ("over", owner, *pair)
         case "residence":
             dwelling = re.match(
                 r"(?:an?|my|our|his|her|their|eine?[mnr]?|un[ae]?)\b", groups["value"] or ""
@@ -422,22 +508,58 @@ def _exclusive(new: Slot, old: Slot) -> bool:
         case "residence":
             return (new.value in COUNTRIES) == (old.value in COUNTRIES)
         case "attribute":
-            # "My phone is broken" is no number.
-            return _has_one_value(new.key[2].split()) and _has_digit(new) == _has_digit(old)
+            return _attribute_exclusive(new, old)
+        case "prefer":
+            return _same_head(new.value, old.value)
         case _:
             return True
 
 
-def _has_one_value(thing: list[str]) -> bool:
-    """Return True for a thing such as a birthday or an address, and not for one of many friends."""
-    ends = (thing[0], thing[-1])
-    return not any(word in MANY for word in thing) and any(
-        word in SINGLE or word.startswith("lieblings") for word in ends
-    )
+def _attribute_exclusive(new: Slot, old: Slot) -> bool:
+    """Return True if the thing has one value: a birthday, a colour, two values of one kind."""
+    thing = new.key[2].split()
+    if any(word in MANY for word in thing):
+        return False
+    kinds = _kind(new), _kind(old)
+    if any(word in SINGLE or word.startswith("lieblings") for word in (thing[0], thing[-1])):
+        return (kinds[0] == "number") == (kinds[1] == "number")
+    if kinds[0] == kinds[1] == "number":
+        return bool(kinds_of(new.raw) & kinds_of(old.raw))
+    return kinds[0] == kinds[1] != "other"
 
 
-def _has_digit(slot: Slot) -> bool:
-    return any(character.isdigit() for character in slot.raw)
+_CONDITION = re.compile(
+    r"\b(?:on|in|for|at|when|during|auf|bei|beim|im|für|en|para|sur|pour|dans)\b"
+)
+
+
+def _same_head(new: str, old: str) -> bool:
+    """Return True if two preferences are choices of one kind: "aisle seats", "window seats"."""
+    (new_thing, new_when), (old_thing, old_when) = _conditioned(new), _conditioned(old)
+    if not new_thing or not old_thing or (new_when and new_when != old_when):
+        return False
+    return new_thing[-1] == old_thing[-1] or new_thing[0] == old_thing[0]
+
+
+def _conditioned(value: str) -> tuple[list[str], str]:
+    """Split "aisle seats on long flights" into the singular thing and its condition."""
+    match = _CONDITION.search(value)
+    thing, when = (value[: match.start()], value[match.start() :]) if match else (value, "")
+    return [word.removesuffix("s") for word in thing.split()], when
+
+
+def _kind(slot: Slot) -> str:
+    if re.search(r"\d", slot.raw):
+        return "number"
+    if set(slot.value.split()) & COLOURS:
+        return "colour"
+    if re.match(
+        r"(?:on |am |el |le )?(?:mon|tues|wednes|thurs|fri|satur|sun)day", slot.raw, re.IGNORECASE
+    ):
+        return "day"
+    if slot.raw[:1].isupper():
+        return "name"
+    return "other"
 
 
 def besides(text: str, slot: Slot) -> frozenset[str]:

@@ -9,6 +9,7 @@ Each language has few words: a false alarm costs a memory, and a miss stores non
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 
 from app.language.phrases import any_case
@@ -65,15 +66,36 @@ _REPORTED_ORDER = any_case(
     r"|vergiss|lösch"
     r"|olvid|borr|elimin|oubli|effac|supprim)"
 )
+_ACCORDING = any_case(
+    r"(?:^|[,;]\s*|\b(?:and|und|y|et)\s+)(?:according to|laut|según|selon|d'après)"
+    r" (?!(?:me|mir|mí|moi)\b)"
+    r"(?P<who>(?:(?:my|the|mein\w*|de[rm]|mi|el|la|mon|ma|le)\s+)?[\w'.-]+)"
+)
+_AFTERWARDS = any_case(
+    r",[\"”»']?\s+(?:so )?(?:"
+    r"(?:said|says|claims|thinks|sagt|sagte|meint|meinte|behauptet|glaubt|dice|dijo|cree|dit"
+    r"|disait|pense|prétend) (?!(?:I|we|ich|wir|yo|je)\b)(?P<after>[\w' .-]{1,30})"
+    r"|(?!(?:I|we|as|like|yo|je|ich|wir)\b)(?P<before>(?:[\w'-]+ ){1,3})(?:said|says|claims|claimed"
+    r"|thinks|insists|believes|sagt|sagte|meint|meinte|behauptet|dice|dijo|cree|dit|pense"
+    r"|prétend))[.!\s]*$"
+)
 _QUOTED = re.compile(r"[\"“„«][^\"“”„«»]*(?:[\"“”»]|$)")
 _LONGEST_NAME = 2
 """Maximum words of a quotation that may be a name; longer quotations are other people's words."""
+_ARTICLE = any_case(r"(?:my|the|mein\w*|de[rm]|mi|el|la|mon|ma|le)\s")
 _LONGEST_SENTENCE = 2_000
 """Maximum characters of a sentence; a longer one is pasted text, not a statement."""
 _LONGEST_START = 1
 """Maximum words before "I" in a reported statement ("Tom said yesterday I ...")."""
 _LONGEST_START_CHARS = 200
 """Maximum characters before that "I"."""
+
+
+@dataclass(frozen=True)
+class _Report:
+    begin: int
+    end: int
+    is_told: bool
 
 
 def without_speech(text: str) -> str:
@@ -94,15 +116,20 @@ def without_reports(text: str, *, with_told: bool = True) -> str:
     if not _HINT.search(plain):
         return text
     for sentence in sentences(plain):
-        for claim in _claims(sentence.text, with_told=with_told):
-            begin, end = claim.start + sentence.start, claim.stop + sentence.start
-            text = text[:begin] + " " * (end - begin) + text[end:]
+        for report in _reports(sentence.text):
+            if with_told or not report.is_told:
+                begin, end = report.begin + sentence.start, report.end + sentence.start
+                text = text[:begin] + " " * (end - begin) + text[end:]
     return text
 
 
-def _claims(text: str, *, with_told: bool) -> Iterator[slice]:
-    if len(text) > _LONGEST_SENTENCE or not _HINT.search(text):
-        return
+def _reports(sentence: str) -> list[_Report]:
+    if len(sentence) > _LONGEST_SENTENCE or not _HINT.search(sentence):
+        return []
+    return [*_claims(sentence), *_attributions(sentence)]
+
+
+def _claims(text: str) -> Iterator[_Report]:
     clauses = list(_CLAUSE.finditer(text))
     ends = [clause.end() for clause in clauses]
     for tongue, pattern in _SAYS.items():
@@ -114,8 +141,7 @@ def _claims(text: str, *, with_told: bool) -> Iterator[slice]:
             itself = _HE.sub("", who) if tongue == "en" else who
             if not _SELF.search(itself) and _is_of_user(text[match.end() :], tongue):
                 is_told = match["tells"] is not None or _TOLD.search(who) is not None
-                if with_told or not is_told:
-                    yield slice(begin, _end(text, match.end()))
+                yield _Report(begin, _end(text, match.end()), is_told)
 
 
 def _is_of_user(reported: str, tongue: str) -> bool:
@@ -125,6 +151,16 @@ def _is_of_user(reported: str, tongue: str) -> bool:
     before = reported[: first.start()] if first else ""
     is_near = len(before.split()) <= _LONGEST_START and not _STOP.search(before)
     return first is not None and is_near
+
+
+def _attributions(text: str) -> Iterator[_Report]:
+    for named in _ACCORDING.finditer(text):
+        is_told = _ARTICLE.match(named["who"]) is not None
+        yield _Report(named.start(), _end(text, named.end()), is_told)
+    said = _AFTERWARDS.search(text)
+    if said is not None:
+        who = said["after"] or said["before"]
+        yield _Report(0, len(text), _TOLD.search(who) is not None)
 
 
 def _end(text: str, begin: int) -> int:
@@ -166,6 +202,42 @@ _LAUGHS = any_case(
     r"|me (?:va a )?mata(?:r|ndo)?"
     r"|va me (?:tuer|rendre)|sarcas\w+)(?!\w)|[\U0001f602\U0001f923\U0001f644\U0001f609]"
 )
+_MOCK = any_case(
+    r"^\W*(?:oh,? |ugh,? |wow,? |na |ah,? |ach,? |qué |wie |how |comme c'est )*(?:great|wonderful"
+    r"|fantastic"
+    r"|perfect|brilliant|lovely|awesome"
+    r"|toll|super|klasse|prima|wunderbar|herrlich|genial|estupendo|fantástico|maravilloso|perfecto"
+    r"|génial|formidable|parfait|merveilleux|bravo)\b.*\b(?:another|again|yet more|one more"
+    r"|schon wieder|noch (?:ein|mal)\w*|wieder|otr[oa]|otra vez|más|encore|de nouveau)\b"
+)
+_SHOUTED = re.compile(
+    r"\b(?:so|SO|simply|just|really)? ?(?:LOVE|ADORE|ENJOY|LIKE|LIEBE|MAG|ADORO|AMO|ENCANTA|GUSTA"
+    r"|AIME|ADOR\w+)\b"
+)
+_MISHAP = any_case(
+    r"\b(?:simply|just|absolutely|einfach|simplemente|wait\w*|queue\w*|delay\w*|strikes?|traffic"
+    r"|wart\w+|streik\w*|verspätung\w*|stau|esperar|huelgas?|retrasos?|atascos?|attendre"
+    r"|grèves?|retards?|bouchons?)\b"
+)
+_MOOD = r"(?:(?:so|really|very|too|a bit|a little|quite|pretty|totally|just|feeling|still) )*"
+_NOW = (
+    r"(?: (?:today|tonight|now|right now|at the moment|already|again|this (?:morning|evening"
+    r"|afternoon)|heute|gerade|jetzt|hoy|ahora|aujourd'hui|maintenant|ce soir|ce matin))*[\s.!]*$"
+)
+_FEELS = any_case(
+    rf"\b(?:(?:I(?:'m| am)|I feel) {_MOOD}(?:tired|exhausted|hungry|thirsty|bored|sad|happy|angry"
+    rf"|sleepy|cold|hot|stressed|excited|annoyed|nervous|late|busy|lonely|worried|frustrated|sick"
+    rf"|in a hurry|in a (?:good|bad) mood){_NOW}|(?:ich (?:bin|habe)|bin ich|habe ich|mir ist)"
+    r" (?:(?:heute|gerade|jetzt|so|sehr|total|ganz|echt|ziemlich|etwas|mal wieder)"
+    rf" )*(?:müde|hungrig|durstig|traurig|glücklich|froh|wütend|gestresst|aufgeregt|genervt|nervös"
+    rf"|kalt|warm|heiß|langweilig|kaputt|hunger|durst|gut gelaunt|schlecht gelaunt){_NOW}"
+    r"|(?:estoy|me siento) (?:(?:muy|hoy|ahora|un poco|tan|bastante) )*(?:cansad|aburrid|content"
+    rf"|triste|enfadad|nervios|estresad|feliz|ocupad|emocionad|preocupad)\w*{_NOW}|tengo (?:mucha? "
+    rf")?(?:hambre|sed|sueño|frío|calor|prisa){_NOW}|je (?:suis|me sens) (?:(?:très|trop|si|un peu"
+    r"|vraiment|tellement|assez) )*(?:fatigué|content|triste|heureu|énervé|stressé|nerveu|ennuyé"
+    rf"|pressé|excité|inquiet)\w*{_NOW}|j'ai (?:très |trop )?(?:faim|soif|sommeil|froid"
+    rf"|chaud){_NOW})"
+)
 _SERVICE = any_case(
     r"\b(?:love|like|enjoy|hate|appreciate|admire|trust|miss|thank) (?:\w+ ){0,3}?(?:you|your)\b"
     r"|\b(?:this|the|your) (?:app|chat|chatbot|bot|assistant|answers?|service|tool|website)\b"
@@ -190,6 +262,12 @@ _PASSING = any_case(
     r"(?: (?:total|echt|voll|wieder|again))?[\s.!]*$"
 )
 """Remarks about this conversation, or about this day only."""
+_LIST = any_case(
+    r"^(?:(?:I|we) (?:\w+ )?need(?: to (?:buy|get|pick up))?|(?:ich|wir) (?:brauche\w*|muss noch)"
+    r"|necesito(?: comprar)?|il me faut|j'ai besoin d[e'])(?: [^\s,]+){1,4},.*\b(?:and|und|y|et)\b"
+    r"|^(?:shopping list|einkaufsliste|einkaufszettel|lista de (?:la )?compras?"
+    r"|liste de(?:s)? courses)\b"
+)
 _ORDER = any_case(
     r"^(?:(?:hey|ok(?:ay)?|please|bitte|por favor|now|and),? )*(?:(?:turn|switch|dim|play|pause"
     r"|skip|mute|unmute|lock|unlock|snooze|shuffle|buy|order|get|grab|pick up|text|close|charge)"
@@ -232,7 +310,10 @@ def is_unmeant(text: str, tongue: str) -> bool:
     supposes = _SUPPOSES.get(tongue)
     if supposes is not None and supposes.search(plain):
         return True
-    return any(pattern.search(plain) for pattern in (_LAUGHS, _SERVICE, _PASSING, _ORDER))
+    patterns = (_LAUGHS, _MOCK, _FEELS, _SERVICE, _PASSING, _LIST, _ORDER)
+    if any(pattern.search(plain) for pattern in patterns):
+        return True
+    return bool(_SHOUTED.search(text) and _MISHAP.search(plain))
 
 
 def is_secret(text: str) -> bool:

@@ -20,8 +20,9 @@ from tests.support.bank import ok
 _SOON_SECONDS = 30
 _QUIET_SECONDS = 0.2
 _TABLES = ("memories", "memory_revisions", "memory_vectors")
-_COUNTS = b"select relname, analyze_count from pg_stat_user_tables where relname = any(%s)"
-_PAGES = b"select relpages, relallvisible from pg_class where oid = 'memories'::regclass"
+_COUNTS = b"""
+select relname, least(vacuum_count, analyze_count) from pg_stat_user_tables where relname = any(%s)
+"""
 
 pytestmark = pytest.mark.plain_postgres("the nodes of a cluster analyse their shards themselves")
 
@@ -78,10 +79,6 @@ async def test_an_import_of_thousands_is_analysed_once(
     await _import(client, 1_001)
     once = {table: count + 1 for table, count in before.items()}
     await _until_analysed(database_url, once)
-    with psycopg.connect(database_url) as connection:
-        pages, visible = connection.execute(_PAGES).fetchone() or (0, 0)
-    # The worker may have changed some of them since.
-    assert visible > pages / 2, (pages, visible)
     await _import(client, 1_002)
     await asyncio.sleep(10 * _QUIET_SECONDS)
     assert _counts(database_url) == once, "at most once a minute"

@@ -103,6 +103,25 @@ def test_where_several_could_be_meant_none_is_corrected() -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Dinner is at eight now instead of seven.", "Dinner is at eight now instead of seven."),
+        ("Actually not vegetarian these days.", "I'm not vegetarian these days."),
+        ("Not a vegetarian anymore.", "I'm not a vegetarian anymore."),
+        ("Well, no longer vegan.", "I'm no longer vegan."),
+        ("Eigentlich nicht mehr vegetarisch.", "Ich bin nicht mehr vegetarisch."),
+        ("Eigentlich keine Vegetarierin mehr.", "Ich bin keine Vegetarierin mehr."),
+        ("En realidad ya no vegetariana.", "Ya no soy vegetariana."),
+        ("Ya no vegetariano.", "Ya no soy vegetariano."),
+        ("En fait plus végétarienne.", "Je ne suis plus végétarienne."),
+        ("Plus végétarien, en fait.", "Je ne suis plus végétarien."),
+    ],
+)
+def test_what_is_left_out_is_put_in(text: str, expected: str) -> None:
+    assert facts(text) == [expected]
+
+
+@pytest.mark.parametrize(
     "texts",
     [
         ["Not vegetarian."],
@@ -112,19 +131,28 @@ def test_where_several_could_be_meant_none_is_corrected() -> None:
         ["The time is now 5 pm."],
     ],
 )
-def test_what_may_be_about_anything_gives_nothing(texts: list[str]) -> None:
+def test_what_may_be_about_anything_is_not_put_in_full(texts: list[str]) -> None:
     assert facts(*texts) == []
 
 
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
+        (
+            "I'm a vegetarian.",
+            "Actually not vegetarian these days.",
+            "I'm not vegetarian these days.",
+        ),
         ("I'm not vegetarian these days.", "I'm a vegetarian.", "I'm a vegetarian."),
-        ("Ich bin Vegetarier.", "Ich bin nicht mehr Vegetarier.", "Ich bin nicht mehr Vegetarier."),
+        (
+            "Ich bin Vegetarier.",
+            "Eigentlich nicht mehr vegetarisch.",
+            "Ich bin nicht mehr vegetarisch.",
+        ),
         ("Ich bin zurzeit nicht vegetarisch.", "Ich bin Vegetarier.", "Ich bin Vegetarier."),
-        ("Soy vegetariana.", "Ya no soy vegetariana.", "Ya no soy vegetariana."),
+        ("Soy vegetariana.", "En realidad ya no vegetariana.", "Ya no soy vegetariana."),
         ("Ya no soy vegetariana estos días.", "Soy vegetariana.", "Soy vegetariana."),
-        ("Je suis végétarien.", "Je ne suis plus végétarien.", "Je ne suis plus végétarien."),
+        ("Je suis végétarien.", "En fait plus végétarien.", "Je ne suis plus végétarien."),
         (
             "Je ne suis pas végétarien ces temps-ci.",
             "Je suis végétarien.",
@@ -138,14 +166,54 @@ def test_of_a_diet_and_its_denial_the_later_is_left(old: str, new: str, expected
 
 
 @pytest.mark.parametrize(
-    ("old", "new"),
+    ("old", "new", "expected"),
     [
-        ("I have a dog and two cats.", "I no longer have a dog."),
-        ("I have a dog, a cat and two birds.", "I no longer have a dog."),
-        ("Ich spiele Klavier und Geige.", "Ich spiele kein Klavier mehr."),
-        ("Tengo un perro y dos gatos.", "Ya no tengo perro."),
-        ("J'aime le thé et le café.", "Je n'aime plus le thé."),
+        ("I have a dog and two cats.", "I no longer have a dog.", "I have two cats."),
+        ("I have a dog and a cat.", "I no longer have a dog.", "I have a cat."),
+        ("I have a big dog and two cats.", "I no longer have a dog.", "I have two cats."),
+        ("I have two dogs and a cat.", "I no longer have dogs.", "I have a cat."),
+        (
+            "I have a dog, a cat and two birds.",
+            "I no longer have a dog.",
+            "I have a cat and two birds.",
+        ),
+        ("I have a dog and cats.", "I no longer have a dog.", "I have cats."),
+        ("I have a dog and cat.", "I no longer have a dog.", "I have a cat."),
+        ("I have a cat and iguana.", "I no longer have a cat.", "I have an iguana."),
+        ("I have a dog and a cat.", "I no longer have a cat.", "I have a dog."),
+        ("I play the piano and the violin.", "I no longer play the piano.", "I play the violin."),
+        ("I play the piano and the violin.", "I no longer play the violin.", "I play the piano."),
+        ("I drink tea and coffee.", "I stopped drinking coffee.", "I drink tea."),
+        ("I drink tea and coffee.", "I stopped drinking tea.", "I drink coffee."),
+        (
+            "I'm allergic to nuts and milk.",
+            "I'm no longer allergic to nuts.",
+            "I'm allergic to milk.",
+        ),
+        (
+            "I'm allergic to nuts and milk.",
+            "I'm no longer allergic to milk.",
+            "I'm allergic to nuts.",
+        ),
+        ("The user likes tea and coffee.", "I don't like tea.", "The user likes coffee."),
+        ("Ich spiele Klavier und Geige.", "Ich spiele kein Klavier mehr.", "Ich spiele Geige."),
+        ("Toco el piano y el violín.", "Ya no toco el piano.", "Toco el violín."),
+        ("J'aime l'eau et le vin.", "Je n'aime plus l'eau.", "J'aime le vin."),
+        ("I like green tea and coffee.", "I don't like green tea.", "I like coffee."),
+        (
+            "Ich habe einen Hund und zwei Katzen.",
+            "Ich habe keinen Hund mehr.",
+            "Ich habe zwei Katzen.",
+        ),
+        ("Tengo un perro y dos gatos.", "Ya no tengo perro.", "Tengo dos gatos."),
+        ("J'ai un chien et deux chats.", "Je n'ai plus de chien.", "J'ai deux chats."),
+        ("J'aime le thé et le café.", "Je n'aime plus le thé.", "J'aime le café."),
     ],
 )
-def test_a_list_stays_when_a_part_is_denied(old: str, new: str) -> None:
-    assert left([old], new) == [old, new]
+def test_a_member_goes_with_its_article(old: str, new: str, expected: str) -> None:
+    assert expected in left([old], new)
+
+
+def test_who_gives_up_a_thing_leaves_no_broken_list() -> None:
+    live = left(["I play guitar with Bob and Ana."], "I no longer play guitar.")
+    assert live == ["I no longer play guitar."]

@@ -1,4 +1,4 @@
-"""Names, loose words, and what is taken back, in four languages."""
+"""Names, short answers, loose words, and what is taken back, in four languages."""
 
 import pytest
 
@@ -64,10 +64,33 @@ def test_never_mind_reaches_no_turn_before() -> None:
         (["Salut, je suis Julien."], "Je m'appelle Julien."),
         (["Hallo, ich bin Lehrer."], "Ich bin Lehrer."),
         (["Ich bin Lehrer."], "Ich bin Lehrer."),
+        (["A: Any allergies?", "Sesame, badly."], "I am allergic to sesame."),
+        (["A: Any allergies?", "No."], "I have no allergies."),
+        (["A: Where do you work?", "At Lidl."], "I work at Lidl."),
+        (["A: Wo arbeitest du?", "Bei Lidl."], "Ich arbeite bei Lidl."),
+        (["A: How old are you?", "Thirty-four."], "I am thirty-four years old."),
         (["Hey there, this is Tom speaking."], "My name is Tom."),
         (["Buenas, me llamo Inés."], "Me llamo Inés."),
+        (["A: Hast du Allergien?", "Haselnüsse."], "Ich bin allergisch gegen Haselnüsse."),
+        (["A: ¿Tienes alguna alergia?", "Al sésamo."], "Tengo alergia a sésamo."),
+        (["A: As-tu des allergies ?", "Le sésame."], "Mes allergies : sésame."),
+        (["A: Where do you live?", "In Oban."], "I live in Oban."),
+        (["A: Where do you live?", "Near Oban."], "I live near Oban."),
+        (["A: ¿Dónde vives?", "Cerca de Vigo."], "Vivo cerca de Vigo."),
+        (["A: Quel âge as-tu ?", "28 ans."], "J'ai 28 ans."),
+        (["A: Where do you live?", "new york"], "I live in new york."),
+        (["A: Wo wohnst du?", "Frankfurt am Main"], "Ich wohne in Frankfurt am Main."),
+        (["A: What is your name?", "Anna van Dyk"], "My name is Anna van Dyk."),
+        (["A: Any allergies?", "Yes, peanuts."], "I am allergic to peanuts."),
+        (["A: Any allergies?", "None that I know of."], "I have no allergies."),
+        (["A: ¿Tienes alguna alergia?", "Ninguna que yo sepa."], "No tengo alergias."),
+        (["A: As-tu des allergies ?", "Fruits à coque."], "Mes allergies : fruits à coque."),
+        (["A: Was trinkst du gern?", "Am liebsten Tee."], "Ich trinke gern Tee."),
+        (["A: What do you like to drink?", "Red wine, tea"], "I like to drink red wine, tea."),
+        (["A: What do you do for a living?", "Software engineer"], "My job is software engineer."),
         (["Hey so I just started a job at Lidl."], "I just started a job at Lidl."),
         (["Actually, scratch that, I live in York."], "I live in York."),
+        (["A: Is your visa valid?", "Mine runs out in May."], "My visa runs out in May."),
         (["Update: I work at Lidl, by the way."], "I work at Lidl."),
         (["Quick question, I'm allergic to figs, what can I order?"], "I'm allergic to figs."),
         (["Kurze Frage, ich esse kein Ei, was kann ich backen?"], "Ich esse kein Ei."),
@@ -93,13 +116,17 @@ def test_facts_stand_alone(texts: list[str], expected: str) -> None:
         ["Ich bin Max."],
         ["Was geht?", "A: Hallo!", "Hallo, ich bin Max."],
         ["Hola, soy Enfermero."],
+        ["Hola, soy Peruano."],
         ["Hola, soy Virgo."],
+        ["Salut, je suis Breton."],
         ["Salut, je suis Boulanger."],
         ["Salut, je suis Bélier."],
+        ["Salut, je suis Fatigué."],
         ["Hi! I'm Aries."],
         ["Hi, I'm Tired."],
         ["Hi, I'm Excited."],
         ["Hi, I'm German."],
+        ["this is Brilliant"],
     ],
 )
 def test_what_people_are_is_not_their_name(texts: list[str]) -> None:
@@ -126,6 +153,58 @@ def test_what_people_are_is_not_their_name(texts: list[str]) -> None:
 )
 def test_what_cannot_stand_alone_makes_no_name_and_no_fact(texts: list[str]) -> None:
     assert not [one for one in facts(*texts) if one != "I'm German."]
+
+
+@pytest.mark.parametrize(
+    ("question", "answers"),
+    [
+        (
+            "Any allergies?",
+            (
+                "Let me check.|don't know|same as before|thanks for asking|peanuts used to be one"
+                "|No idea|No peanuts|Some|Not yet"
+            ),
+        ),
+        (
+            "Hast du Allergien?",
+            (
+                "Moment mal|weiß nicht|wie vorher|danke der Nachfrage|Erdnüsse früher mal"
+                "|Lass mich nachsehen.|Keine Ahnung"
+            ),
+        ),
+        (
+            "¿Tienes alguna alergia?",
+            (
+                "espera un momento|no sé|igual que antes|gracias por preguntar|antes el cacahuete"
+                "|Déjame ver.|Ni idea"
+            ),
+        ),
+        (
+            "As-tu des allergies ?",
+            (
+                "Un instant|attends|je ne sais pas|comme avant|merci de demander"
+                "|avant les cacahuètes|Laisse-moi voir.|Aucune idée"
+            ),
+        ),
+        ("Where do you live?", "Just a second.|Later|near the station|With Anna.|around|here"),
+        ("Wo wohnst du?", "Moment bitte|Später.|Mit Anna."),
+        ("¿Dónde vives?", "Un segundo|Luego.|Con Ana."),
+        ("Où habites-tu ?", "Une seconde|Attends|plus tard"),
+        ("What is your name?", "Later.|priya|Just a moment|Guess."),
+        ("Wie heißt du?", "Später.|Sag ich nicht"),
+        ("¿Cómo te llamas?", "Luego|Un momento"),
+        ("Comment tu t'appelles ?", "Plus tard|Devine"),
+        ("What do you do for a living?", "one moment please|Nothing|This and that"),
+        ("Was machst du beruflich?", "einen Moment bitte|Gleich."),
+        ("¿A qué te dedicas?", "un momento"),
+        ("Que fais-tu dans la vie ?", "une minute"),
+        ("How old are you?", "one moment"),
+        ("What do you like to drink?", "Let me see"),
+    ],
+)
+def test_what_puts_a_question_off_is_no_answer(question: str, answers: str) -> None:
+    for one in answers.split("|"):
+        assert facts(f"A: {question}", one) == []
 
 
 def test_what_follows_an_introduction_is_not_lost() -> None:

@@ -8,6 +8,8 @@ from app.language.slots import slots
 TEXTS = (
     "I live in Rome and work at Acme as a baker.",
     "My name is Ada, I am 30 and vegan.",
+    "I prefer tea over coffee.",
+    "I prefer window seats.",
     "My favourite colour is green. I moved to Oslo.",
     "I no longer work at Acme.",
     "Ich wohne in Berlin und bevorzuge Tee.",
@@ -15,7 +17,7 @@ TEXTS = (
     "J'habite à Lyon.",
     "Nothing of the kind.",
 )
-KINDS = ("residence", "employer", "job", "name", "age", "diet", "attribute")
+KINDS = ("residence", "employer", "job", "name", "age", "diet", "attribute", "over", "prefer")
 
 
 @pytest.mark.parametrize("text", TEXTS)
