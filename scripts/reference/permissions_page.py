@@ -17,6 +17,8 @@ _COSTS = """\
 - *Audited* methods change something: the audit log has each call, and each refusal of a known
   caller.
 - *Concurrent* methods hold one of the key's places for costly requests while they run.
+- `retryOperation` and `batchRetryOperations` also demand the permission of the method that they
+  repeat, such as `memories.generate`.
 - A method that *adds* something is refused with `QUOTA_EXHAUSTED` if that quota, or the engine's
   bytes, are used up.
 """
