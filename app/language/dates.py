@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta, tzinfo
 from functools import lru_cache, partial
 
-from app.kernel.text import fold
 from app.language.lexicon import word_set
 from app.language.phrases import any_case
 from app.language.text import straight
@@ -387,13 +386,7 @@ _MONTH_WORDS = (
     "november nov novembre noviembre novembro",
     "december dec dezember dez décembre diciembre dicembre dezembro",
 )
-MONTHS = {
-    spelling: number
-    for number, words in enumerate(_MONTH_WORDS, 1)
-    for word in words.split()
-    for spelling in (word, fold(word))
-}
-"""The numbers of the months by name, with and without accents."""
+_MONTHS = {word: number for number, words in enumerate(_MONTH_WORDS, 1) for word in words.split()}
 _SIGNS = WEEKDAY_NAMES | word_set("""
     yesterday today tonight tomorrow morning afternoon evening night weekend
     day days week weeks month months year years
@@ -409,7 +402,7 @@ _LONGEST_MONTH = 31
 _TONGUES = {"english": "en", "german": "de", "spanish": "es", "french": "fr"}
 
 _YEAR = r"(?P<year>(?:1[89]|20)\d\d)\b"
-_MONTH = rf"(?P<month>{'|'.join(sorted(MONTHS, key=len, reverse=True))})\b\.?"
+_MONTH = rf"(?P<month>{'|'.join(sorted(_MONTHS, key=len, reverse=True))})\b\.?"
 _DAY = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th|er|\.|º)?"
 _OF = r"(?: of| de| del| di)?(?: the)? ?"
 _WRITTEN = tuple(
@@ -441,7 +434,7 @@ def extracted(text: str, words: AbstractSet[str]) -> tuple[list[str], str]:
     """Return the dates named in a text, as `named` does, and the remaining text."""
     dates: list[str] = []
     note = partial(_note_date, dates)
-    if not MONTHS.keys().isdisjoint(words):
+    if not _MONTHS.keys().isdisjoint(words):
         for pattern in _WRITTEN:
             text = pattern.sub(note, text)
     if any(word.isdecimal() and len(word) == 4 for word in words):
@@ -488,7 +481,7 @@ def _edge(moment: str, end: int) -> int:
 def _note_date(dates: list[str], match: re.Match[str]) -> str:
     parts = match.groupdict()
     month = parts["month"] or ""
-    number = MONTHS.get(month.lower()) or int(month or 0)
+    number = _MONTHS.get(month.lower()) or int(month or 0)
     day = int(parts.get("day") or 0)
     if number > len(_MONTH_WORDS) or day > _LONGEST_MONTH:
         return match.group()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from app.kernel.text import fold
-from app.language.dates import MONTHS, weekdays_named
+from app.language.dates import weekdays_named
 from app.language.lexicon import language
 from app.language.phrases import any_case
 from app.language.text import straight, undated
@@ -18,7 +18,29 @@ Value = str | int | tuple[str, ...]
 Kinds = dict[str, frozenset[Value]]
 """The values of a text by kind: {"time": {"7"}, "weekday": {1}}."""
 
-_MONTH_OF = {fold(name): str(number) for name, number in MONTHS.items()}
+_MONTHS = (
+    "january januar enero janvier jan",
+    "february februar febrero fevrier feb",
+    "march marz marzo mars",
+    "april abril avril apr",
+    "may mai mayo",
+    "june juni junio juin",
+    "july juli julio juillet",
+    "august agosto aout aug",
+    "september septiembre septembre sept",
+    "october oktober octubre octobre oct okt",
+    "november noviembre novembre nov",
+    "december dezember diciembre decembre dec dez",
+)
+_MONTH_OF = {name: str(n) for n, names in enumerate(_MONTHS, start=1) for name in names.split()}
+MONTHS = {name: int(number) for name, number in _MONTH_OF.items()} | {
+    "maerz": 3,
+    "mar": 3,
+    "jun": 6,
+    "jul": 7,
+    "sep": 9,
+}
+"""The numbers of the months by folded name, and by abbreviations that are also names of people."""
 _MONTH = rf"(?:{'|'.join(sorted(_MONTH_OF, key=len, reverse=True))})"
 _NUMBER = r"\d+(?:[.,:]\d+)*(?:\s?(?:k|thousand|tausend|mil|mille|millions?|millionen|millones)\b)?"
 _COINS = (

@@ -35,12 +35,14 @@ _MAX_WAIT_SECONDS = 10.0
 """Time after which a table is analysed although an import still fills it."""
 _INTERVAL_SECONDS = 60.0
 _CLOSE_SECONDS = 2.0
-_VACUUM = "vacuum (analyze, skip_locked, index_cleanup off, truncate off)"
-"""Reads the new pages alone, and leaves the indexes and what was deleted to autovacuum."""
+_UPDATES = ("analyze (skip_locked)", "vacuum (skip_locked, index_cleanup off, truncate off)")
+"""The statements for a table. The vacuum reads new pages alone, and leaves indexes and dead rows to
+autovacuum. It comes second, since it may reach the time limit of a statement.
+"""
 
 
 class TableStatistics:
-    """Updates statistics and visibility by `vacuum`, at most once a minute.
+    """Updates statistics and visibility of tables, at most once a minute.
 
     Attributes:
         after: follows each update, with the names of its tables; it must not fail.
@@ -122,4 +124,5 @@ class TableStatistics:
                     log.warning("statistics.refused", table=table)
                     return
                 if added >= _PART * state.reltuples:
-                    await connection.exec_driver_sql(f"{_VACUUM} {table}")
+                    for update in _UPDATES:
+                        await connection.exec_driver_sql(f"{update} {table}")

@@ -2,6 +2,7 @@
 
 import pytest
 
+from app.language.values import kinds_of
 from tests.unit.rules.test_less_and_right import facts, left
 
 
@@ -217,3 +218,8 @@ def test_a_member_goes_with_its_article(old: str, new: str, expected: str) -> No
 def test_who_gives_up_a_thing_leaves_no_broken_list() -> None:
     live = left(["I play guitar with Bob and Ana."], "I no longer play guitar.")
     assert live == ["I no longer play guitar."]
+
+
+@pytest.mark.parametrize("name", ["Jun", "Marco", "Mei"])
+def test_a_name_that_is_a_month_elsewhere_is_no_date(name: str) -> None:
+    assert kinds_of(f"I gave the keys to {name}.") == frozenset()

@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from app.kernel.text import fold
-from app.language.dates import MONTHS
 from app.language.lexicon import NEGATIONS, STOPS, language, word_set
 from app.language.phrases import any_case
 from app.language.sentences import CLAUSE
 from app.language.terms import ROLES
 from app.language.text import content, negated, stem, straight
+from app.language.values import MONTHS
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _WITHOUT_APOSTROPHES = re.compile(r"[^\W_]+")

@@ -13,12 +13,12 @@ from datetime import date, timedelta
 from functools import cached_property
 
 from app.kernel.text import fold
-from app.language.dates import MONTHS, extracted, relative, weekdays_named, words_of
+from app.language.dates import extracted, relative, weekdays_named, words_of
 from app.language.lexicon import STOPS, language, word_set
 from app.language.phrases import any_case
 from app.language.search_languages import configuration_of
 from app.language.text import names
-from app.language.values import figures, ordinals, spells_a_number
+from app.language.values import MONTHS, figures, ordinals, spells_a_number
 
 _MONTHS_IN_DOUBT = 24
 """Maximum distance, in months, at which a date may follow from its line; the model must confirm."""
