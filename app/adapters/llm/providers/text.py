@@ -47,7 +47,7 @@ from app.adapters.llm.words import OutputLimit, words_of
 from app.kernel.errors import BadGateway, describe
 from app.language.tokens import estimate_tokens
 from app.settings.environment import environment
-from app.settings.providers import PROVIDERS
+from app.settings.providers import PROVIDERS, ModelProvider
 from app.settings.settings import OutputMode, Settings
 
 if TYPE_CHECKING:
@@ -65,8 +65,6 @@ _ERROR = re.compile(rb'\s*\{\s*"error"\s*:\s*[{"]')
 _ERROR_STATUS = re.compile(r"[45]\d\d")
 _NO_TAGS = ("\0", "\0/")
 """In place of `<think>`: an endless thought would pass for an answer; `parse` reads both."""
-_VENDOR_MEDIA_TYPES = ("image/png", "image/jpeg", "image/webp", "image/gif", "application/pdf")
-"""The media types that the models of OpenAI, Anthropic and Google all accept."""
 _ENDINGS = {
     "length": Ending.CUT,
     "max_tokens": Ending.CUT,
@@ -76,8 +74,6 @@ _ENDINGS = {
 }
 """Reasons for the end of an answer: of pydantic-ai, and of servers that have words of their own."""
 _CHECKOUT = Path(__file__).parents[4]
-_OWN_PROTOCOLS = ("anthropic", "google")
-"""Vendors with protocols of their own, which have one name for the longest answer."""
 _MAX_TOKENS = 1_000_000_000
 """Tokens of one call; far more than any takes, and a day's sum can still be stored."""
 
@@ -93,8 +89,11 @@ def open_channel(
 
     Without an address or a key, the variables of the provider's own client apply.
     """
+    provider = PROVIDERS[name.provider]
+    is_vendor = not provider.is_local and base_url in {None, provider.address}
+    secret = key.get_secret_value() if key else None
     try:
-        model = _open(name, base_url, key.get_secret_value() if key else None, client)
+        model = _open(name, base_url, secret, client, is_vendor=is_vendor)
     except ImportError:
         raise ModelSetupError(
             f"The model {name} needs packages that are not installed. Install them:"
@@ -105,9 +104,7 @@ def open_channel(
             f"The model {name} needs an API key: set it beside the model's name, such as by"
             " MEMORY_BANK_MODEL_KEY, or set the variable of its provider."
         ) from None
-    provider = PROVIDERS[name.provider]
-    is_vendor = not provider.is_local and base_url in {None, provider.address}
-    return Channel(model, settings, is_vendor=is_vendor)
+    return Channel(model, settings, provider, is_vendor=is_vendor)
 
 
 def _install_command(extra: str) -> str:
@@ -117,15 +114,24 @@ def _install_command(extra: str) -> str:
 
 
 def _open(
-    name: ModelName, base_url: str | None, key: str | None, http: httpx2.AsyncClient
+    name: ModelName,
+    base_url: str | None,
+    key: str | None,
+    http: httpx2.AsyncClient,
+    *,
+    is_vendor: bool,
 ) -> Model:
     match name.provider:
         case "anthropic":
             return _anthropic(name.model, base_url, key, http)
         case "google":
             return _google(name.model, base_url, key, http)
-        case "openai" | "ollama":
-            return _openai(name, base_url, key, http)
+        case "openai" if is_vendor:
+            return _openai(name.model, base_url, key, http)
+        case "openai":
+            return _compatible(name.model, _server(base_url, key, http))
+        case "ollama":
+            return _compatible(name.model, _ollama(base_url, key, http))
         case _:
             # A key must never reach another vendor.
             raise NotImplementedError(name.provider)
@@ -153,47 +159,50 @@ def _google(model: str, base_url: str | None, key: str | None, http: httpx2.Asyn
     return GoogleModel(model, provider=provider)
 
 
-def _openai(
-    name: ModelName, base_url: str | None, key: str | None, http: httpx2.AsyncClient
-) -> Model:
+def _openai(model: str, base_url: str | None, key: str | None, http: httpx2.AsyncClient) -> Model:
+    from pydantic_ai.models.openai import OpenAIChatModel  # noqa: PLC0415 - as the module says
+    from pydantic_ai.providers.openai import OpenAIProvider  # noqa: PLC0415 - as above
+
+    client = OpenAIProvider(base_url, key, http_client=http).client
+    return OpenAIChatModel(model, provider=OpenAIProvider(openai_client=_plain(client)))
+
+
+def _compatible(model: str, server: "OllamaProvider | OpenAICompatibleProvider") -> Model:
+    """Open a model of a server that speaks OpenAI's protocol and is not OpenAI's."""
     from pydantic_ai.models.openai import OpenAIChatModel  # noqa: PLC0415 - as the module says
 
-    if name.provider == "openai" and base_url in {None, PROVIDERS["openai"].address}:
-        from pydantic_ai.providers.openai import OpenAIProvider  # noqa: PLC0415 - as above
-
-        client = OpenAIProvider(base_url, key, http_client=http).client
-        return OpenAIChatModel(name.model, provider=OpenAIProvider(openai_client=_plain(client)))
-    server = _server(name.provider, base_url, key, http)
-    known = server.model_profile(name.model) or {}
+    known = server.model_profile(model) or {}
     profile = OpenAIModelProfile(
         # They know the older `max_tokens`, except for OpenAI's reasoning models behind a proxy.
         openai_chat_supports_max_completion_tokens=bool(known.get("openai_supports_reasoning")),
         openai_supports_strict_tool_definition=False,
         thinking_tags=_NO_TAGS,
     )
-    return OpenAIChatModel(name.model, provider=server, profile=profile)
+    return OpenAIChatModel(model, provider=server, profile=profile)
 
 
 def _server(
-    provider: str, base_url: str | None, key: str | None, http: httpx2.AsyncClient
-) -> "OllamaProvider | OpenAICompatibleProvider":
-    """Open a server with OpenAI's protocol that is not OpenAI's."""
-    from pydantic_ai.providers.ollama import OllamaProvider  # noqa: PLC0415 - as the module says
-    from pydantic_ai.providers.openai_compatible import (  # noqa: PLC0415 - as above
+    base_url: str | None, key: str | None, http: httpx2.AsyncClient
+) -> "OpenAICompatibleProvider":
+    from pydantic_ai.providers.openai_compatible import (  # noqa: PLC0415 - as the module says
         OpenAICompatibleProvider,
     )
 
-    if provider != "ollama":
-        assert base_url is not None
-        compatible, key = "openai-compatible", key or NO_KEY
-        client = OpenAICompatibleProvider(
-            compatible, base_url=base_url, api_key=key, http_client=http
-        ).client
-        return OpenAICompatibleProvider(compatible, openai_client=_apart(client))
+    assert base_url is not None
+    compatible = "openai-compatible"
+    client = OpenAICompatibleProvider(
+        compatible, base_url=base_url, api_key=key or NO_KEY, http_client=http
+    ).client
+    return OpenAICompatibleProvider(compatible, openai_client=_apart(client))
+
+
+def _ollama(base_url: str | None, key: str | None, http: httpx2.AsyncClient) -> "OllamaProvider":
+    from pydantic_ai.providers.ollama import OllamaProvider  # noqa: PLC0415 - as the module says
+
     try:
         client = OllamaProvider(base_url, key, http_client=http).client
     except UserError:
-        client = OllamaProvider(PROVIDERS[provider].address, key, http_client=http).client
+        client = OllamaProvider(PROVIDERS["ollama"].address, key, http_client=http).client
     return OllamaProvider(openai_client=_apart(client))
 
 
@@ -237,17 +246,19 @@ class Channel:
         modes: the output modes that it supports, the most reliable first.
     """
 
-    def __init__(self, model: Model, settings: Settings, *, is_vendor: bool) -> None:
-        self._model = model
-        self.limit = OutputLimit(settings.model_max_output_tokens, _limit_name(model))
-        # OpenAI keeps to a schema only if it is strict; elsewhere that would make it longer.
-        self._is_strict = True if is_vendor and model.system == "openai" else None
-        default = _VENDOR_MEDIA_TYPES if is_vendor else ()
+    def __init__(
+        self, model: Model, settings: Settings, provider: ModelProvider, *, is_vendor: bool
+    ) -> None:
+        self._model, self._provider = model, provider
+        limit_name = _limit_name(model) if provider.speaks_openai else None
+        self.limit = OutputLimit(settings.model_max_output_tokens, limit_name)
+        # Elsewhere, a strict schema would only be longer.
+        self._is_strict = True if is_vendor and provider.needs_strict_schema else None
+        default = provider.media_types if is_vendor else ()
         chosen = settings.model_media_types
         self.media_types: Sequence[str] = default if chosen is None else chosen
         # A self-hosted server would fetch from the operator's own network.
-        schemes = ("https",) if model.system == "google" else ("https", "http")
-        self.schemes = schemes if is_vendor else ()
+        self.schemes: Sequence[str] = provider.fetched_schemes if is_vendor else ()
         self.modes = _modes(model, settings.model_output)
 
     async def send(self, question: Question, mode: OutputMode, limit: OutputLimit) -> ChannelReply:
@@ -307,14 +318,14 @@ class Channel:
     def _file(self, attachment: Attachment) -> UserContent:
         if attachment.data is not None:
             content = BinaryContent(attachment.data, media_type=attachment.media_type)
-            if not content.is_image or self._model.system in _OWN_PROTOCOLS:
+            if not content.is_image or not self._provider.speaks_openai:
                 return content
             # The same as the client would send, but encoded in the thread of this call.
             return ImageUrl(content.data_uri, media_type=attachment.media_type)
         uri = attachment.uri or ""
-        if self._model.system == "google":
-            # As an already uploaded file: this process would download any other.
-            return UploadedFile(uri, provider_name="google", media_type=attachment.media_type)
+        if name := self._provider.uploads_as:
+            # This process would download an address.
+            return UploadedFile(uri, provider_name=name, media_type=attachment.media_type)
         return ImageUrl(uri, media_type=attachment.media_type)
 
 
@@ -358,9 +369,7 @@ def _modes(model: Model, chosen: OutputMode) -> tuple[OutputMode, ...]:
     return tuple(mode for mode, is_able in can.items() if is_able)
 
 
-def _limit_name(model: Model) -> str | None:
-    if model.system in _OWN_PROTOCOLS:
-        return None
+def _limit_name(model: Model) -> str:
     is_new = model.profile.get("openai_chat_supports_max_completion_tokens", True)
     return "max_completion_tokens" if is_new else "max_tokens"
 
