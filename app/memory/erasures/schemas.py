@@ -49,7 +49,7 @@ class EraseScopeResponse(WireModel):
     )
     verified: bool = Field(description="True if a last count of all tables found nothing.")
     not_covered: list[str] = Field(
-        description="Data that the erasure left out: `sessions` of the user, `api_keys` bound to"
-        " the scope."
+        description="Data that the erasure left out: `sessions` (the user's sessions, namespaces of"
+        " task memory and state) and `api_keys` (keys that are bound to the scope)."
     )
     residue: list[str] = Field(description="Places in which erased data may remain.")

@@ -1141,7 +1141,10 @@ export interface EraseScopeResponse {
   pseudonymised: Record<string, number>;
   /** True if a last count of all tables found nothing. */
   verified: boolean;
-  /** Data that the erasure left out: `sessions` of the user, `api_keys` bound to the scope. */
+  /**
+   * Data that the erasure left out: `sessions` (the user's sessions, namespaces of task memory and
+   * state) and `api_keys` (keys that are bound to the scope).
+   */
   notCovered: Array<string>;
   /** Places in which erased data may remain. */
   residue: Array<string>;

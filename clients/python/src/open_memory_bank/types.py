@@ -1330,8 +1330,8 @@ class EraseScopeResponse(_EraseScopeResponseBase):
     verified: bool
     """True if a last count of all tables found nothing."""
     notCovered: list[str]
-    """Data that the erasure left out: `sessions` of the user, `api_keys` bound to the
-    scope."""
+    """Data that the erasure left out: `sessions` (the user's sessions, namespaces of
+    task memory and state) and `api_keys` (keys that are bound to the scope)."""
     residue: list[str]
     """Places in which erased data may remain."""
 
