@@ -1,4 +1,4 @@
-"""Lists of the scopes right after an import, once its tables are analysed.
+"""Lists of the scopes right after an import, once its tables are analysed and vacuumed.
 
 The milliseconds are CPU time of the service and of Postgres, which neighbours on the machine
 do not change. A list counts the memories of each scope on its page, so their number matters, too.
@@ -29,7 +29,10 @@ _BAR_MS = 5.0
 _LISTS = 30
 _ROUNDS = 9
 _PATIENCE_SECONDS = 30
-_ANALYSED = b"select last_analyze is not null from pg_stat_user_tables where relname = 'memories'"
+_UPDATED = b"""
+select n_mod_since_analyze = 0 and last_vacuum > last_analyze
+from pg_stat_user_tables where relname = 'memories'
+"""
 
 
 async def show_lists(
@@ -43,8 +46,8 @@ async def show_lists(
         lines = "\n".join(map(json.dumps, memories)).encode()
         await _send(app, Sent("POST", _MEMORIES + b":import", headers=_HEADERS, body=lines))
         began = time.perf_counter()
-        while not _is_analysed(resources.database_url):
-            assert time.perf_counter() - began < _PATIENCE_SECONDS, "the tables are not analysed"
+        while not _is_updated(resources.database_url):
+            assert time.perf_counter() - began < _PATIENCE_SECONDS, "the tables are not updated"
             await asyncio.sleep(0.1)
         waited = time.perf_counter() - began
         took = [await _milliseconds(app, resources.database_url) for _ in range(1 + _ROUNDS)]
@@ -54,7 +57,7 @@ async def show_lists(
     said = "kept" if is_kept else "MISSED"
     scopes = len({json.dumps(one["scope"]) for one in memories})
     print(
-        f"list of scopes after an import of {len(memories):,} into {scopes:,}, analysed"
+        f"list of scopes after an import of {len(memories):,} into {scopes:,}, updated"
         f" {waited:.1f} s later: {middle:.2f} ms of CPU (bar {_BAR_MS:.0f}) {said}"
     )
     return is_kept
@@ -73,6 +76,6 @@ async def _send(app: FastAPI, sent: Sent) -> None:
     assert answer.status == 200, answer.body
 
 
-def _is_analysed(url: str) -> bool:
+def _is_updated(url: str) -> bool:
     with psycopg.connect(url) as connection:
-        return connection.execute(_ANALYSED).fetchone() == (True,)
+        return connection.execute(_UPDATED).fetchone() == (True,)

@@ -31,9 +31,10 @@ from pg_class where oid = to_regclass(%s)
 """
 _QUIET_SECONDS = 1.0
 """Time without a further insertion after which an import is assumed to have ended."""
-_MAX_WAIT_SECONDS = 10.0
+MAX_WAIT_SECONDS = 10.0
 """Time after which a table is analysed although an import still fills it."""
 _INTERVAL_SECONDS = 60.0
+"""The same for a table that was analysed before, from then on."""
 _CLOSE_SECONDS = 2.0
 _UPDATES = ("analyze (skip_locked)", "vacuum (skip_locked, index_cleanup off, truncate off)")
 """The statements for a table. The vacuum reads new pages alone, and leaves indexes and dead rows to
@@ -42,7 +43,10 @@ autovacuum. It comes second, since it may reach the time limit of a statement.
 
 
 class TableStatistics:
-    """Updates statistics and visibility of tables, at most once a minute.
+    """Updates statistics and visibility of tables: when an import ends, and while a long one runs.
+
+    During an import, the first update comes after 10 s, and further ones once a minute. A table
+    must have grown by a twentieth, so its updates become rarer as it grows.
 
     Attributes:
         after: follows each update, with the names of its tables; it must not fail.
@@ -88,7 +92,6 @@ class TableStatistics:
 
     async def _keep_current(self) -> None:
         while self._due():
-            await asyncio.sleep(self._updated + self._interval - monotonic())
             await self._await_quiet()
             rows = {table: self._rows.pop(table) for table in self._due()}
             self._updated = monotonic()
@@ -101,7 +104,7 @@ class TableStatistics:
 
     async def _await_quiet(self) -> None:
         """Wait until an import that fills tables at the moment has ended, or for a while."""
-        ends = monotonic() + _MAX_WAIT_SECONDS
+        ends = max(monotonic() + MAX_WAIT_SECONDS, self._updated + self._interval)
         insertions = None
         while self._insertions != insertions and monotonic() < ends:
             insertions = self._insertions
