@@ -27,7 +27,7 @@ from app.memory.retrieval.logic.ranking import SIGNALS, WEIGHTS, Weights, rank
 from benchmarks.recall import corpora, sources
 from benchmarks.recall.bank import Scope, scopes
 from benchmarks.recall.corpora import Corpus
-from benchmarks.recall.distances import Distances, elsewhere
+from benchmarks.recall.distances import LIMITS, Distances, elsewhere
 
 TOP = 10
 CONSTANT = 60
@@ -127,10 +127,15 @@ def report(measured: Sequence[Measured]) -> None:
             f"{name:<15}", *(f"{a.recall - b.recall:+.3f} {a.mrr - b.mrr:+.3f}" for a, b in pairs)
         )
     print(f"\n{'distance of the first, median':<32}{'at home':>9}{'away':>9}{'told apart':>14}")
-    for corpus in measured:
-        distances = Distances.of(corpus.scopes, corpus.away)
+    found_distances = [Distances.of(corpus.scopes, corpus.away) for corpus in measured]
+    for corpus, distances in zip(measured, found_distances, strict=True):
         at_home, away = distances.medians
         print(f"{corpus.name:<32}{at_home:>9.2f}{away:>9.2f}{distances.told_apart:>14.3f}")
+    title = "kept by maxDistance: right, other of the first ten; first elsewhere"
+    print(f"\n{title}\n{'':<32}", *(f"{limit:<17}" for limit in LIMITS), sep="")
+    for corpus, distances in zip(measured, found_distances, strict=True):
+        shares = [" ".join(f"{part:4.0%}" for part in distances.kept(limit)) for limit in LIMITS]
+        print(f"{corpus.name:<32}", *(f"{one:<17}" for one in shares), sep="")
 
 
 def misses(measured: Sequence[Measured]) -> list[str]:

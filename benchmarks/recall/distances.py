@@ -1,4 +1,4 @@
-"""Whether distances of different queries compare: asked where the answer is, and elsewhere."""
+"""What a `maxDistance` keeps, and whether distances of different queries compare."""
 
 import statistics
 from collections.abc import Iterator, Sequence
@@ -7,6 +7,9 @@ from itertools import product
 
 from app.memory.retrieval.logic.ranking import Ranked, rank
 from benchmarks.recall.bank import Bank, Scope
+
+LIMITS = (1.0, 1.2, 1.4, 1.6, 1.8, 1.9)
+_TOP = 10
 
 
 def elsewhere(banks: Sequence[Bank]) -> Iterator[Bank]:
@@ -17,15 +20,35 @@ def elsewhere(banks: Sequence[Bank]) -> Iterator[Bank]:
 
 @dataclass(frozen=True)
 class Distances:
-    """The distances of the first answers to questions asked at home and elsewhere."""
+    """The distances of answers to questions.
 
+    Attributes:
+        right: of the right answers among the first ten.
+        other: of the other memories among the first ten.
+        home: of the first answer to each question.
+        away: the same for questions of other scopes, which none of the memories answers.
+    """
+
+    right: Sequence[float]
+    other: Sequence[float]
     home: Sequence[float]
     away: Sequence[float]
 
     @classmethod
     def of(cls, home: Sequence[Scope], away: Sequence[Scope]) -> "Distances":
         """Ask."""
-        return cls(*([_first(one).distance for one in found] for found in (home, away)))
+        found = [(scope.question.gold, _first_ten(scope)) for scope in home]
+        right, other = (
+            [
+                one.distance
+                for gold, first_ten in found
+                for one in first_ten
+                if (one.candidate.memory_id in gold) == is_right
+            ]
+            for is_right in (True, False)
+        )
+        firsts = [first_ten[0].distance for _, first_ten in found]
+        return cls(right, other, firsts, [_first_ten(scope)[0].distance for scope in away])
 
     @property
     def told_apart(self) -> float:
@@ -34,9 +57,17 @@ class Distances:
 
     @property
     def medians(self) -> tuple[float, float]:
-        """At home, elsewhere."""
+        """The median distances of first answers, at home and elsewhere."""
         return statistics.median(self.home), statistics.median(self.away)
 
+    def kept(self, limit: float) -> tuple[float, float, float]:
+        """Return the shares of `right`, `other` and `away` that a `maxDistance` keeps."""
+        right, other, away = (
+            statistics.fmean(one <= limit for one in some)
+            for some in (self.right, self.other, self.away)
+        )
+        return right, other, away
 
-def _first(scope: Scope) -> Ranked:
-    return rank(scope.question.asked, scope.statistics, scope.pool)[0]
+
+def _first_ten(scope: Scope) -> list[Ranked]:
+    return rank(scope.question.asked, scope.statistics, scope.pool)[:_TOP]

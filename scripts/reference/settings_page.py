@@ -71,6 +71,9 @@ def shown(name: str, default: object) -> str:
             return code(json.dumps(to_jsonable_python(default, exclude_none=True)))
         case Enum():
             return code(default.value)
+        case tuple():
+            # A variable of the environment has them with commas.
+            return code(",".join(map(str, default)))
         case int() | float():
             return code(default) + rounded(unit(name), default)
         case _:

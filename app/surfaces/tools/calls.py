@@ -21,6 +21,8 @@ from app.surfaces.tools.bank import (
     topics_of,
 )
 
+_FARTHEST = 1.9
+"""Distance beyond which a memory is surely unrelated; `make bench-recall` shows what it costs."""
 _CANDIDATES = 10
 _REVISIONS = 50
 _USER = "user_id"
@@ -37,19 +39,21 @@ class ToolAnswer:
 
 
 async def search_memories(bank: Bank, asked: arguments.SearchArguments) -> ToolAnswer:
-    """Find memories by meaning and words."""
+    """Find memories by meaning and words; count those that are surely unrelated as omitted."""
     retrieved = await bank.retrieve(
         similaritySearchParams={"searchQuery": asked.query, "topK": asked.limit},
         **({} if asked.max_tokens is None else {"maxTokens": asked.max_tokens}),
         **({"filter": filter_of_topics(asked.topics)} if asked.topics else {}),
     )
+    found = retrieved["retrievedMemories"]
     memories = [
         {**entry(hit["memory"]), "distance": hit["distance"]}
-        for hit in retrieved["retrievedMemories"]
+        for hit in found
+        if hit["distance"] <= _FARTHEST
     ]
     result: dict[str, Any] = {"memories": memories}
-    if retrieved["omittedCount"]:
-        result["omitted"] = retrieved["omittedCount"]
+    if omitted := (retrieved["omittedCount"] or 0) + len(found) - len(memories):
+        result["omitted"] = omitted
     if memories:
         return ToolAnswer(texts.memory_lines(memories, result), result)
     any_memory = await bank.retrieve(simpleRetrievalParams={"pageSize": 1})

@@ -207,6 +207,17 @@ async def test_nothing_found_tells_whether_anything_is_stored(client: httpx.Asyn
     assert "list_memories" in far["text"]
 
 
+async def test_what_is_surely_unrelated_is_left_out_and_counted(client: httpx.AsyncClient) -> None:
+    await made(client, "I like green tea.")
+    await made(client, "My bicycle is red.")
+    found = (await call(client, "search_memories", {"query": "green tea"})).json()
+    assert [one["fact"] for one in found["result"]["memories"]] == ["I like green tea."]
+    assert found["result"]["omitted"] == 1
+    assert "1 more are not near enough" in found["text"]
+    nothing = (await call(client, "search_memories", {"query": "quantum chromodynamics"})).json()
+    assert nothing["result"] == {"memories": [], "omitted": 2, "scope_is_empty": False}
+
+
 async def test_a_list_goes_on_page_by_page(client: httpx.AsyncClient) -> None:
     for number in range(3):
         await made(client, f"I like tea {number}.")
