@@ -10,8 +10,8 @@ class ModelProvider:
     """A provider of text models.
 
     The fields from `media_types` to `needs_strict_schema` have no defaults, since no value is safe
-    for every provider. They hold at the provider's own address; of a server elsewhere, and of a
-    local one, only the protocol is known.
+    for every provider. They hold unless a setting gives the address of another server: of that,
+    and of a local one, only the protocol is known.
 
     Attributes:
         address: the address of its API, unless a setting or a variable gives another.

@@ -64,6 +64,9 @@ def accepted(setting: FieldInfo) -> str:
 
 def shown(name: str, default: object) -> str:
     """Return a default as inline code, and large numbers in a larger unit too."""
+    if isinstance(default, tuple):
+        # A variable of the environment has them with commas.
+        default = ",".join(map(str, default))
     match default:
         case None | SecretStr() | Tuning():
             return ""
@@ -71,9 +74,6 @@ def shown(name: str, default: object) -> str:
             return code(json.dumps(to_jsonable_python(default, exclude_none=True)))
         case Enum():
             return code(default.value)
-        case tuple():
-            # A variable of the environment has them with commas.
-            return code(",".join(map(str, default)))
         case int() | float():
             return code(default) + rounded(unit(name), default)
         case _:

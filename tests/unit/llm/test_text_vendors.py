@@ -51,6 +51,12 @@ async def wire() -> AsyncIterator[Wire]:
     await found.client.aclose()
 
 
+def test_the_setting_names_every_provider() -> None:
+    description = Settings.model_fields["model"].description
+    assert description is not None
+    assert [name for name in PROVIDERS if f"`{name}:" not in description] == []
+
+
 def test_all_vendors_have_a_host_here() -> None:
     vendors = {name for name, provider in PROVIDERS.items() if not provider.is_local}
     assert {name.partition(":")[0] for name in HOSTS} == vendors
@@ -146,5 +152,5 @@ def test_a_process_with_one_model_imports_the_package_of_its_vendor_alone(name: 
         [sys.executable, "-c", _PROGRAM, name], check=True, capture_output=True, text=True
     )
 
-    imported = {vendor for vendor, package in _PACKAGES.items() if package in done.stdout.split()}
-    assert imported == {name.partition(":")[0]}
+    imported = {*_PACKAGES.values()}.intersection(done.stdout.split())
+    assert imported == {_PACKAGES[name.partition(":")[0]]}

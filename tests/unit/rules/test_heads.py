@@ -80,6 +80,14 @@ def test_facts_are_found_that_no_rule_knows(minilm: MiniLm) -> None:
     assert _candidates(minilm, text) == [f"0 {text}"]
 
 
+def test_a_sentence_that_surely_states_nothing_is_kept_only_on_request(minilm: MiniLm) -> None:
+    text = "I'd like a haiku about fog."
+    assert whole(Extraction([Turn("user", text)], now=NOW).steps()) != []
+    assert _candidates(minilm, text) == []
+    for asked in ("Remember this:", "Please note:", "Keep in mind that"):
+        assert _candidates(minilm, f"{asked} {text}") == [f"0 {text}"]
+
+
 def test_other_languages_and_greetings_are_not_judged() -> None:
     texts = [
         "Hola!",

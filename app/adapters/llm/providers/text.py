@@ -123,18 +123,19 @@ def _open(
 ) -> Model:
     match name.provider:
         case "anthropic":
-            return _anthropic(name.model, base_url, key, http)
+            opened: Model = _anthropic(name.model, base_url, key, http)
         case "google":
-            return _google(name.model, base_url, key, http)
+            opened = _google(name.model, base_url, key, http)
         case "openai" if is_vendor:
-            return _openai(name.model, base_url, key, http)
+            opened = _openai(name.model, base_url, key, http)
         case "openai":
-            return _compatible(name.model, _server(base_url, key, http))
+            opened = _compatible(name.model, _server(base_url, key, http))
         case "ollama":
-            return _compatible(name.model, _ollama(base_url, key, http))
+            opened = _compatible(name.model, _ollama(base_url, key, http))
         case _:
             # A key must never reach another vendor.
             raise NotImplementedError(name.provider)
+    return opened
 
 
 def _anthropic(
@@ -184,6 +185,7 @@ def _compatible(model: str, server: "OllamaProvider | OpenAICompatibleProvider")
 def _server(
     base_url: str | None, key: str | None, http: httpx2.AsyncClient
 ) -> "OpenAICompatibleProvider":
+    """Open any server with OpenAI's protocol; no variable of OpenAI's client reaches it."""
     from pydantic_ai.providers.openai_compatible import (  # noqa: PLC0415 - as the module says
         OpenAICompatibleProvider,
     )
