@@ -1,6 +1,7 @@
 """The API calls of each tool."""
 
 import asyncio
+import math
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -21,8 +22,10 @@ from app.surfaces.tools.bank import (
     topics_of,
 )
 
-_FARTHEST = 1.9
-"""Distance beyond which a memory is surely unrelated; `make bench-recall` shows what it costs."""
+_NEAR, _FARTHEST = 1.6, 1.9
+"""If the best memory is near, a memory beyond the second distance is surely unrelated. A general
+question, such as "user preferences", is far from all memories, so its hits all stay.
+"""
 _CANDIDATES = 10
 _REVISIONS = 50
 _USER = "user_id"
@@ -46,13 +49,11 @@ async def search_memories(bank: Bank, asked: arguments.SearchArguments) -> ToolA
         **({"filter": filter_of_topics(asked.topics)} if asked.topics else {}),
     )
     found = retrieved["retrievedMemories"]
-    memories = [
-        {**entry(hit["memory"]), "distance": hit["distance"]}
-        for hit in found
-        if hit["distance"] <= _FARTHEST
-    ]
+    farthest = _FARTHEST if found and found[0]["distance"] <= _NEAR else math.inf
+    near = [hit for hit in found if hit["distance"] <= farthest]
+    memories = [{**entry(hit["memory"]), "distance": hit["distance"]} for hit in near]
     result: dict[str, Any] = {"memories": memories}
-    if omitted := (retrieved["omittedCount"] or 0) + len(found) - len(memories):
+    if omitted := (retrieved["omittedCount"] or 0) + len(found) - len(near):
         result["omitted"] = omitted
     if memories:
         return ToolAnswer(texts.memory_lines(memories, result), result)
