@@ -79,10 +79,10 @@ ENGLISH = Phrases(
         r"|pls )?(?:just )?(?:I(?: want| need| would like| would love|'?d like"
         r"|'?d love) you to |you should "
         r"|make sure (?:to|you) )?(?:please )?(?:always )?(?:remember(?: for (?:me|next time"
-        r"|the future))?,? ?(?:that|this:|:|,)|remember (?=(?:I|my|I'm|we|our)\b)"
-        r"|keep in mind(?:,? that| this:|:|,)?"
-        r"|bear in mind(?:,? that| this:|:)?|(?:make a |take )?note ?(?:that|this:|down that|:)"
-        r"|make a note(?: that|:| of)?|for the record[,:]|for (?:future reference|next time)[,:]"
+        r"|the future))?,? ?(?:that|:|,)|remember (?=(?:I|my|I'm|we|our)\b)"
+        r"|keep in mind(?:,? that|:|,)?"
+        r"|bear in mind(?:,? that|:)?|(?:make a |take )?note ?(?:that|down that|:)|write down:"
+        r"|make a note(?: that|:| of:?)?|for the record[,:]|for (?:future reference|next time)[,:]"
         r"|fyi[,:]?|just so you know[,:]?|save (?:that|this:)|store (?:that|this:))\s*(?P<said>.+)$"
     ),
     forget=any_case(

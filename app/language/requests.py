@@ -5,6 +5,7 @@ statement. Neither is a request to forget.
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
@@ -99,16 +100,11 @@ class RequestedFact:
 
 def requested(text: str, phrases: Phrases, tongue: str) -> RequestedFact | None:
     """Return the request of a sentence to remember or to forget, if any."""
+    for wording in (*_without_pointer(text), text):
+        asked = _to_remember(wording, phrases, tongue)
+        if asked is not None:
+            return asked
     plain = straight(text)
-    kept = kept_in_mind(text, tongue)
-    if kept is not None:
-        return RequestedFact(kept, explicit=True) if kept else NO_REQUEST
-    remember = phrases.remember.match(plain)
-    if remember:
-        said = text[remember.start("said") :].strip()
-        if tongue == "de" and "dass" in plain[: remember.start("said")]:
-            said = main_clause(said) or text.strip()
-        return RequestedFact(said, explicit=True)
     forget = phrases.forget.match(plain)
     if forget and (_REFUSED.search(plain) or _OF_THE_TALK.search(plain)):
         return NO_REQUEST
@@ -116,6 +112,36 @@ def requested(text: str, phrases: Phrases, tongue: str) -> RequestedFact | None:
         said = next(value for value in forget.groupdict().values() if value)
         return RequestedFact(_named(said), forget=True)
     return None
+
+
+def _to_remember(text: str, phrases: Phrases, tongue: str) -> RequestedFact | None:
+    kept = kept_in_mind(text, tongue)
+    if kept is not None:
+        return RequestedFact(kept, explicit=True) if kept else NO_REQUEST
+    plain = straight(text)
+    remember = phrases.remember.match(plain)
+    if remember is None:
+        return None
+    said = text[remember.start("said") :].strip()
+    if tongue == "de" and "dass" in plain[: remember.start("said")]:
+        said = main_clause(said) or text.strip()
+    return RequestedFact(said, explicit=True)
+
+
+def _without_pointer(text: str) -> Iterator[str]:
+    """Yield "Keep in mind: ..." for "Keep this in mind: ...", then without the words behind it."""
+    found = _POINTER.match(text)
+    if found is not None:
+        said = text[found.end() :]
+        yield f"{found['head']}{found['tail'].rstrip()}:{said}"
+        yield f"{found['head']}:{said}"
+
+
+_POINTER = any_case(
+    r"(?P<head>[^:]{1,60}?) (?:this|the following|one thing|das|dies(?:es)?|folgendes|esto"
+    r"|lo siguiente|(?:de )?ceci)(?P<tail>(?: [^:]{0,20})?):"
+)
+"""The words before a colon, with one that points to what follows."""
 
 
 def asked_besides(text: str, phrases: Phrases, tongue: str) -> tuple[str, RequestedFact | None]:

@@ -132,9 +132,10 @@ def report(measured: Sequence[Measured]) -> None:
         at_home, away = distances.medians
         print(f"{corpus.name:<32}{at_home:>9.2f}{away:>9.2f}{distances.told_apart:>14.3f}")
     title = "kept by maxDistance: right, other of the first ten; first elsewhere"
-    print(f"\n{title}\n{'':<32}", *(f"{limit:<17}" for limit in LIMITS), sep="")
+    print(f"\n{title}\n{'':<32}", *(f"{limit:<17}" for limit in LIMITS), "by tools", sep="")
     for corpus, distances in zip(measured, found_distances, strict=True):
         shares = [" ".join(f"{part:4.0%}" for part in distances.kept(limit)) for limit in LIMITS]
+        shares.append(" ".join(f"{part:4.0%}" for part in distances.in_tools))
         print(f"{corpus.name:<32}", *(f"{one:<17}" for one in shares), sep="")
 
 

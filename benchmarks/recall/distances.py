@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from app.memory.retrieval.logic.ranking import Ranked, rank
+from app.surfaces.tools.calls import farthest_related
 from benchmarks.recall.bank import Bank, Scope
 
 LIMITS = (1.0, 1.2, 1.4, 1.6, 1.8, 1.9)
@@ -27,12 +28,14 @@ class Distances:
         other: of the other memories among the first ten.
         home: of the first answer to each question.
         away: the same for questions of other scopes, which none of the memories answers.
+        in_tools: the shares of `right` and `other` that the tools for models keep.
     """
 
     right: Sequence[float]
     other: Sequence[float]
     home: Sequence[float]
     away: Sequence[float]
+    in_tools: tuple[float, float]
 
     @classmethod
     def of(cls, home: Sequence[Scope], away: Sequence[Scope]) -> "Distances":
@@ -40,15 +43,20 @@ class Distances:
         found = [(scope.question.gold, _first_ten(scope)) for scope in home]
         right, other = (
             [
-                one.distance
+                (one.distance, farthest_related([each.distance for each in first_ten]))
                 for gold, first_ten in found
                 for one in first_ten
                 if (one.candidate.memory_id in gold) == is_right
             ]
             for is_right in (True, False)
         )
-        firsts = [first_ten[0].distance for _, first_ten in found]
-        return cls(right, other, firsts, [_first_ten(scope)[0].distance for scope in away])
+        return cls(
+            [distance for distance, _ in right],
+            [distance for distance, _ in other],
+            [first_ten[0].distance for _, first_ten in found],
+            [_first_ten(scope)[0].distance for scope in away],
+            (_within(right), _within(other)),
+        )
 
     @property
     def told_apart(self) -> float:
@@ -67,6 +75,10 @@ class Distances:
             for some in (self.right, self.other, self.away)
         )
         return right, other, away
+
+
+def _within(limited: Sequence[tuple[float, float]]) -> float:
+    return statistics.fmean(distance <= limit for distance, limit in limited)
 
 
 def _first_ten(scope: Scope) -> list[Ranked]:

@@ -31,10 +31,10 @@ from pg_class where oid = to_regclass(%s)
 """
 _QUIET_SECONDS = 1.0
 """Time without a further insertion after which an import is assumed to have ended."""
-MAX_WAIT_SECONDS = 10.0
-"""Time after which a table is analysed although an import still fills it."""
+_PATIENCE_SECONDS = 10.0
+"""Time after which tables are updated although an import still fills them."""
 _INTERVAL_SECONDS = 60.0
-"""The same for a table that was analysed before, from then on."""
+"""Time between two updates during an import."""
 _CLOSE_SECONDS = 2.0
 _UPDATES = ("analyze (skip_locked)", "vacuum (skip_locked, index_cleanup off, truncate off)")
 """The statements for a table. The vacuum reads new pages alone, and leaves indexes and dead rows to
@@ -49,7 +49,7 @@ class TableStatistics:
     must have grown by a twentieth, so its updates become rarer as it grows.
 
     Attributes:
-        after: follows each update, with the names of its tables; it must not fail.
+        after: follows updates, with the names of their tables, once in an interval; must not fail.
     """
 
     def __init__(
@@ -57,17 +57,22 @@ class TableStatistics:
         engine: AsyncEngine,
         interval_seconds: float = _INTERVAL_SECONDS,
         quiet_seconds: float = _QUIET_SECONDS,
+        patience_seconds: float = _PATIENCE_SECONDS,
     ) -> None:
         self.after: Callable[[Sequence[str]], Awaitable[None]] | None = None
         self._engine = engine
         self._interval = interval_seconds
         self._quiet = quiet_seconds
+        self._patience = patience_seconds
         self._rows: Counter[str] = Counter()
         self._insertions = 0
         self._noted = -inf
         self._updated = -inf
         self._is_refused = False
         self._task: asyncio.Task[None] | None = None
+        self._updated_tables: set[str] = set()
+        self._followed = -inf
+        self._following: asyncio.Task[None] | None = None
 
     def note(self, table: str, rows: int) -> None:
         """Count rows that a committed transaction has inserted into a table."""
@@ -82,10 +87,12 @@ class TableStatistics:
 
     async def close(self) -> None:
         """Stop; autovacuum then analyses the remaining tables."""
-        if self._task is not None:
-            self._task.cancel()
+        tasks = {task for task in (self._task, self._following) if task is not None}
+        for task in tasks:
+            task.cancel()
+        if tasks:
             # A server that hangs does not take the cancellation.
-            await asyncio.wait({self._task}, timeout=_CLOSE_SECONDS)
+            await asyncio.wait(tasks, timeout=_CLOSE_SECONDS)
 
     def _due(self) -> list[str]:
         return sorted(table for table, rows in self._rows.items() if rows >= _MANY_ROWS)
@@ -99,12 +106,23 @@ class TableStatistics:
                 await self._analyze(rows)
             except SQLAlchemyError as error:
                 log.warning("statistics.failed", error=describe(error))
-            if self.after is not None:
-                await self.after(list(rows))
+            self._updated_tables.update(rows)
+            if self._following is None or self._following.done():
+                self._following = asyncio.create_task(self._follow())
+
+    async def _follow(self) -> None:
+        """Call `after` for the tables updated since its last call, and those that follow."""
+        while self.after is not None and self._updated_tables:
+            # Not in the task of the updates, which would wait as long.
+            await asyncio.sleep(self._followed + self._interval - monotonic())
+            self._followed = monotonic()
+            tables = sorted(self._updated_tables)
+            self._updated_tables.clear()
+            await self.after(tables)
 
     async def _await_quiet(self) -> None:
         """Wait until an import that fills tables at the moment has ended, or for a while."""
-        ends = max(monotonic() + MAX_WAIT_SECONDS, self._updated + self._interval)
+        ends = max(monotonic() + self._patience, self._updated + self._interval)
         insertions = None
         while self._insertions != insertions and monotonic() < ends:
             insertions = self._insertions

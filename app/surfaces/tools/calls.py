@@ -3,7 +3,7 @@
 import asyncio
 import math
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,6 +41,11 @@ class ToolAnswer:
     result: dict[str, Any]
 
 
+def farthest_related(distances: Sequence[float]) -> float:
+    """Return the distance beyond which memories are surely unrelated, from those of all, sorted."""
+    return _FARTHEST if distances and distances[0] <= _NEAR else math.inf
+
+
 async def search_memories(bank: Bank, asked: arguments.SearchArguments) -> ToolAnswer:
     """Find memories by meaning and words; count those that are surely unrelated as omitted."""
     retrieved = await bank.retrieve(
@@ -49,7 +54,7 @@ async def search_memories(bank: Bank, asked: arguments.SearchArguments) -> ToolA
         **({"filter": filter_of_topics(asked.topics)} if asked.topics else {}),
     )
     found = retrieved["retrievedMemories"]
-    farthest = _FARTHEST if found and found[0]["distance"] <= _NEAR else math.inf
+    farthest = farthest_related([hit["distance"] for hit in found])
     near = [hit for hit in found if hit["distance"] <= farthest]
     memories = [{**entry(hit["memory"]), "distance": hit["distance"]} for hit in near]
     result: dict[str, Any] = {"memories": memories}

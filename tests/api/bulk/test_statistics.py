@@ -11,7 +11,6 @@ import pytest
 from sqlalchemy import make_url
 from structlog.testing import capture_logs
 
-from app.adapters.db import statistics as statistics_module
 from app.adapters.db.engine import open_engine
 from app.adapters.db.session import Database
 from app.adapters.db.statistics import TableStatistics
@@ -85,19 +84,39 @@ async def test_an_import_of_thousands_is_analysed_once_it_has_ended(
 
 
 async def test_an_import_that_goes_on_waits_for_the_interval(
-    database: Database, database_url: str, monkeypatch: pytest.MonkeyPatch
+    database: Database, database_url: str
 ) -> None:
-    monkeypatch.setattr(statistics_module, "MAX_WAIT_SECONDS", 0.2)
-    found = TableStatistics(database.engine, interval_seconds=600, quiet_seconds=_QUIET_SECONDS)
+    found = TableStatistics(
+        database.engine, interval_seconds=600, quiet_seconds=1, patience_seconds=0
+    )
     before = _counts(database_url)
     once = {**before, "memories": before["memories"] + 1}
-    ends = asyncio.get_running_loop().time() + 2
+    ends = asyncio.get_running_loop().time() + 3.5
     while asyncio.get_running_loop().time() < ends:
         found.note("memories", 1_000)
-        await asyncio.sleep(_QUIET_SECONDS / 4)
+        await asyncio.sleep(0.05)
     assert _counts(database_url) == once
     await _until_analysed(database_url, {**before, "memories": before["memories"] + 2})
     await found.close()
+
+
+async def test_what_follows_updates_comes_once_in_an_interval_and_misses_none(
+    database: Database, database_url: str
+) -> None:
+    followed: list[float] = []
+
+    async def keep(_tables: Sequence[str]) -> None:
+        followed.append(asyncio.get_running_loop().time())
+
+    found = TableStatistics(database.engine, interval_seconds=2, quiet_seconds=_QUIET_SECONDS)
+    found.after = keep
+    before = _counts(database_url)
+    for times in (1, 2):
+        found.note("memories", 1_000)
+        await _until_analysed(database_url, {**before, "memories": before["memories"] + times})
+    await _until(lambda: len(followed) == 2)
+    await found.close()
+    assert followed[1] - followed[0] >= 1.9
 
 
 async def test_a_small_part_of_a_large_table_is_left_to_autovacuum(

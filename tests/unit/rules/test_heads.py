@@ -84,7 +84,7 @@ def test_a_sentence_that_surely_states_nothing_is_kept_only_on_request(minilm: M
     text = "I'd like a haiku about fog."
     assert whole(Extraction([Turn("user", text)], now=NOW).steps()) != []
     assert _candidates(minilm, text) == []
-    for asked in ("Remember this:", "Please note:", "Keep in mind that"):
+    for asked in ("Remember this:", "Please note:", "Keep this in mind:", "Don't forget that"):
         assert _candidates(minilm, f"{asked} {text}") == [f"0 {text}"]
 
 
