@@ -177,3 +177,24 @@ def test_the_thing_to_forget_is_named_in_any_wording(text: str, thing: str) -> N
 )
 def test_who_forgets_something_asks_for_nothing(text: str) -> None:
     assert told(text) == [(text, False)]
+
+
+@pytest.mark.parametrize(
+    ("asked", "fact"),
+    [
+        ("Remember this:", "I like green tea."),
+        ("Please remember this for later:", "I like green tea."),
+        ("Keep this in mind:", "I like green tea."),
+        ("Make a note of this:", "I like green tea."),
+        ("Note the following:", "I like green tea."),
+        ("Write this down:", "I like green tea."),
+        ("Merk dir das:", "Ich mag grünen Tee."),
+        ("Merke dir Folgendes:", "Ich mag grünen Tee."),
+        ("Recuerda lo siguiente:", "Me gusta el té verde."),
+        ("No olvides esto:", "Me gusta el té verde."),
+        ("Retiens ceci :", "J'aime le thé vert."),
+        ("Souviens-toi de ceci :", "J'aime le thé vert."),
+    ],
+)
+def test_a_request_to_remember_may_point_to_what_follows(asked: str, fact: str) -> None:
+    assert told(f"{asked} {fact}") == [(fact, False)]
