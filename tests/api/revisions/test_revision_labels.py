@@ -156,6 +156,9 @@ _OF_OTHERS = (
     select 1, 'k' || n, 'x', n from generate_series(1, 5000) n where cast(:now as text) <> ''
     """,
 )
+# Autovacuum may have analysed the tables when former tests had just emptied them; a plan for tables
+# without rows compares each label with each revision.
+_ANALYZE = "analyze memories, memory_revisions, revision_labels"
 
 
 async def test_a_bound_key_s_list_among_many_labels_of_others_ends_in_time(
@@ -164,6 +167,7 @@ async def test_a_bound_key_s_list_among_many_labels_of_others_ends_in_time(
     async with database.transaction() as session:
         for statement in _OF_OTHERS:
             await session.execute(text(statement), {"now": START})
+        await session.execute(text(_ANALYZE))
     settings = Settings(data_dir=data_dir, admin_key=ADMIN_KEY, filter_timeout_seconds=0.001)
     bound = await make_key(database, START, "viewer", scope_conditions={"user_id": ["42"]})
     impatient = create_app(replace(resources, settings=settings))
