@@ -5,16 +5,16 @@ from typing import Annotated
 from urllib.parse import parse_qsl, urlencode
 
 from fastapi import Depends, Query, Request, params
+from fastapi.dependencies.models import Dependant
 from fastapi.dependencies.utils import get_flat_params
-from fastapi.routing import APIRoute
 from pydantic.alias_generators import to_camel
 from starlette.types import Receive, Scope, Send
 from typing_extensions import override
 
+from app.adapters.resources import Resources
 from app.kernel.errors import FieldViolation, InvalidArgument, Reason
 from app.kernel.paging import PageRequest, clamp_page_size
 from app.kernel.wire.violations import MAX_VIOLATIONS
-from app.web.context import ProcessResources
 from app.web.headers import HttpMiddleware
 
 _STANDARD = frozenset({"alt", "$alt", "key", "prettyPrint", "$prettyPrint", "$.xgafv", "quotaUser"})
@@ -66,17 +66,13 @@ def _canonical(query: bytes) -> bytes:
     return urlencode(renamed).encode()
 
 
-async def refuse_unknown(request: Request) -> None:
-    """Refuse parameters unknown to the route: a misspelt one would have no effect.
+def refuse_unknown(request: Request, accepted: frozenset[str]) -> None:
+    """Refuse parameters that are not `accepted`: a misspelt one would have no effect.
 
     Raises:
         InvalidArgument: the message names the unknown parameters and the accepted ones.
     """
-    names = set(request.query_params) - _STANDARD
-    if not names:
-        return
-    accepted = _accepted(request.scope["route"])
-    unknown = sorted(names - accepted)
+    unknown = sorted(set(request.query_params) - _STANDARD - accepted)
     if unknown:
         listed = ", ".join(sorted(accepted)) or "none"
         description = f"is not a parameter of this method, which accepts: {listed}."
@@ -93,13 +89,14 @@ def _printable(name: str) -> str:
     return name[:80].encode("ascii", "backslashreplace").decode()
 
 
-def _accepted(route: APIRoute) -> frozenset[str]:
-    fields = get_flat_params(route.dependant)
+def names_of(dependant: Dependant) -> frozenset[str]:
+    """Return the names of the query parameters of a route."""
+    fields = get_flat_params(dependant)
     return frozenset(field.alias for field in fields if isinstance(field.field_info, params.Query))
 
 
 async def _page(
-    resources: ProcessResources,
+    request: Request,
     page_size: Annotated[
         int | None,
         Query(
@@ -112,8 +109,11 @@ async def _page(
         str | None, Query(alias="pageToken", description="`nextPageToken` of the previous page.")
     ] = None,
 ) -> PageRequest:
-    size = clamp_page_size(page_size, maximum=resources.settings.tuning.max_page_size)
-    return PageRequest(size, page_token, resources.settings.tuning.max_page_bytes)
+    # Not a dependency on the resources: the framework resolves each on every request.
+    resources: Resources = request.app.state.resources
+    tuning = resources.settings.tuning
+    size = clamp_page_size(page_size, maximum=tuning.max_page_size)
+    return PageRequest(size, page_token, tuning.max_page_bytes)
 
 
 Page = Annotated[PageRequest, Depends(_page)]

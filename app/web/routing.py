@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack
-from functools import wraps
+from functools import cached_property, wraps
 from typing import Any, ClassVar
 
 import structlog
@@ -22,7 +22,7 @@ from app.web.body import LONG_BYTES, let_go
 from app.web.demands import Demand
 from app.web.errors import ERROR_RESPONSES
 from app.web.names import path_parameters
-from app.web.query import refuse_unknown
+from app.web.query import names_of, refuse_unknown
 
 log = structlog.get_logger()
 
@@ -48,6 +48,10 @@ class AdmittedRoute(APIRoute):
         """The demand of its method."""
         return self.demands[self.method]
 
+    @cached_property
+    def _query_names(self) -> frozenset[str]:
+        return names_of(self.dependant)
+
     @override
     def get_route_handler(self) -> _Handler:
         handle = super().get_route_handler()
@@ -56,7 +60,7 @@ class AdmittedRoute(APIRoute):
         async def handle_admitted(request: Request) -> Response:
             async with AsyncExitStack() as stack:
                 await stack.enter_async_context(admitted(request, method, demand))
-                await refuse_unknown(request)
+                refuse_unknown(request, self._query_names)
                 await _pass_body(request, body)
                 answer = await handle(request)
                 if getattr(request.state, "is_replayed", False):

@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from fastapi import Query
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from app.kernel.limits import Counted
 from app.kernel.names import CHOSEN_ID
@@ -23,7 +23,7 @@ from app.memory.memories.services.memories import MemoryService, undelete
 from app.memory.memories.store import fast_sql
 from app.platform.operations.schemas import Operation
 from app.platform.operations.services.operations import OperationService
-from app.web.answers import json_answer
+from app.web.answers import JsonAnswer, json_answer
 from app.web.context import Context, Mutation
 from app.web.demands import LIST, Demand, change
 from app.web.headers import IfMatch, etag_of
@@ -75,14 +75,14 @@ async def create_memory(
             json_schema_extra={"pattern": f"^{CHOSEN_ID}$"},
         ),
     ] = None,
-) -> JSONResponse:
+) -> JsonAnswer:
     """Store a memory as it is given: no extraction, no consolidation."""
     once = context.once({"body": body.sent(), "id": memory_id})
     created = await MemoryService.of(context.resources).create(engine, memory_id, body, once)
     if created.response is not None:
-        return JSONResponse(Operation.from_row(created.row, created.response).wire())
+        return JsonAnswer(Operation.from_row(created.row, created.response).wire())
     operation = await OperationService.of(context.resources).render(created.row)
-    return JSONResponse(operation.wire())
+    return JsonAnswer(operation.wire())
 
 
 @router.get(
@@ -131,7 +131,7 @@ async def list_scopes(
             " recovered; needs `revisions.list`.",
         ),
     ] = None,
-) -> JSONResponse:
+) -> JsonAnswer:
     """List the scopes that memories have, with the number of live memories of each.
 
     Filter by `scope` and `scope."key"`. The order is stable and has no meaning.
@@ -141,22 +141,20 @@ async def list_scopes(
     listed = await listing.list_scopes(
         context.resources, engine, filter, page, show_deleted=bool(show_deleted)
     )
-    return JSONResponse(listed)
+    return JsonAnswer(listed)
 
 
 @router.get(_ONE, summary="Get a memory", operation_id="getMemory", response_model=Memory)
 async def get_memory(
     context: Context, name: MemoryPath, show_deleted: ShowDeleted = None
-) -> JSONResponse:
+) -> JsonAnswer:
     """Return a memory; 404 when it is deleted or expired."""
     resources = context.resources
     if show_deleted:
         context.require(Permission.REVISIONS_LIST)
         memory = await listing.get_known(resources, name)
-        return JSONResponse(memory.wire())
-    return JSONResponse(
-        memory_json(*await fast_sql.find(resources.db, name, resources.clock.now()))
-    )
+        return JsonAnswer(memory.wire())
+    return JsonAnswer(memory_json(*await fast_sql.find(resources.db, name, resources.clock.now())))
 
 
 @router.patch(_ONE, summary="Update a memory", operation_id="updateMemory")
