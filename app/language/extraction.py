@@ -43,7 +43,7 @@ _BEFORE = 800
 _KEEPS, _FORGETS, _SURELY_FORGETS = 0.6, 0.6, 0.9
 """Probabilities from which on a sentence without a rule's finding is kept, or is a request to
 forget; the last is for a sentence in which a rule has found a fact."""
-_SURELY_STATES_NOTHING = 0.3
+_LIKELY_STATES_NOTHING = 0.2
 """Probability below which a sentence is not kept although a rule has found a fact in it."""
 _LEAST_CONTENT = 2
 """Content words of a sentence that is kept: "I have moved." says too little alone."""
@@ -361,7 +361,7 @@ def _as_judged(
     text = clean(line.sentence.text)
     if odds.forget >= (_SURELY_FORGETS if found else _FORGETS):
         return [(RequestedFact(text.strip(" .!"), forget=True), "en")]
-    if odds.keep < _SURELY_STATES_NOTHING:
+    if odds.keep < _LIKELY_STATES_NOTHING:
         return [one for one in found if one[0].explicit]
     if found or odds.keep < _KEEPS or is_talk(text, "en"):
         return found

@@ -3,7 +3,6 @@
 The last piece does not count, because the connection holds it.
 """
 
-import json
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Any, Self
 
@@ -177,7 +176,7 @@ def _json(value: object, exclude: set[str] | None = None) -> bytes:
         return value.model_dump_json(by_alias=True, exclude_none=True, exclude=exclude).encode()
     if exclude and isinstance(value, dict):
         value = {name: part for name, part in value.items() if name not in exclude}
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    return to_json(value)
 
 
 def documented(model: type[WireModel]) -> dict[int | str, dict[str, Any]]:
@@ -204,8 +203,8 @@ async def ndjson(pages: AsyncIterator[Sequence[WireModel]]) -> StreamingResponse
 
 
 async def _encoded(page: Sequence[WireModel]) -> bytes:
-    return "".join(await each(page, _line)).encode()
+    return b"".join(await each(page, _line))
 
 
-def _line(message: WireModel) -> str:
-    return json.dumps(message.wire(), ensure_ascii=False, separators=(",", ":")) + "\n"
+def _line(message: WireModel) -> bytes:
+    return to_json(message.wire()) + b"\n"

@@ -49,6 +49,15 @@ def test_lines_set_aside_are_judged_well(minilm: MiniLm) -> None:
         assert chosen.count(name) >= 0.7 * labels.count(name)
 
 
+def test_plain_statements_of_a_few_words_are_facts(minilm: MiniLm) -> None:
+    """The rules find a fact in each, which the judge must not drop."""
+    texts = ["I like tea", "i love jazz.", "We have two cats.", "I am a nurse.", "I speak German."]
+    texts += ["My name is Ben.", "I'm vegan.", "My flight is on Monday.", "I like dark mode."]
+    vectors = minilm.vectors(texts)
+    found = Heads.load().judge([(text, "") for text in texts], vectors, np.zeros_like(vectors))
+    assert all(one.keep >= 0.5 and one.forget < 0.1 for one in found)
+
+
 def test_pairs_set_aside_are_judged_well(minilm: MiniLm) -> None:
     rows = _held("pairs", 200)
     heads, over, right = Heads.load(), 0, 0
