@@ -43,7 +43,7 @@ _BEFORE = 800
 _KEEPS, _FORGETS, _SURELY_FORGETS = 0.6, 0.6, 0.9
 """Probabilities from which on a sentence without a rule's finding is kept, or is a request to
 forget; the last is for a sentence in which a rule has found a fact."""
-_LIKELY_STATES_NOTHING = 0.2
+_LIKELY_STATES_NOTHING = 0.15
 """Probability below which a sentence is not kept although a rule has found a fact in it."""
 _LEAST_CONTENT = 2
 """Content words of a sentence that is kept: "I have moved." says too little alone."""

@@ -34,6 +34,7 @@ from app.adapters.db.hot_sql import prepared
 from app.adapters.db.lists import READ_BYTES, ROW_BYTES, List, ReadRows, Slice
 from app.adapters.db.resource_fields import WithheldField
 from app.adapters.db.session import Database, Session
+from app.kernel.errors import DeadlineExceeded
 from app.kernel.reads import hold
 from app.memory.memories.store import repository
 from app.memory.memories.store.repository import FILTER_FIELDS
@@ -156,10 +157,10 @@ async def find_scopes(
     statement = _hot_scopes(visible, has_after=page.after is not None)
     values = _values_of(page, now) | {"engine_id": engine.engine_id, "version": engine.version}
     try:
-        # Not `statement_timeout`, which costs three more statements; a cancelled one ends, too.
+        # Not `statement_timeout`, which costs three more statements; Postgres ends a cancelled one.
         async with asyncio.timeout(seconds):
             rows = await db.run(*prepared(statement, values))
-    except TimeoutError:
+    except (TimeoutError, DeadlineExceeded):
         return None
     return _page_of(page, rows) if rows else None
 
