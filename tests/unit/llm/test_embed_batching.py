@@ -159,7 +159,7 @@ async def test_a_caller_that_is_cancelled_cancels_no_other(
     server: ModelServer, opened: Open
 ) -> None:
     embedder = opened()
-    server.will(slow(0.05, {}), slow(0.1, {}))
+    server.will(slow(0.3, {}), slow(0.5, {}))
     first, second, third = at_once(embedder, TEXTS[:3])
     await asked(server, 2)
 
