@@ -42,7 +42,7 @@ class ToolAnswer:
 
 
 def farthest_related(distances: Sequence[float]) -> float:
-    """Return the distance beyond which memories are surely unrelated, from those of all, sorted."""
+    """Return the distance beyond which found memories are surely unrelated; the best is first."""
     return _FARTHEST if distances and distances[0] <= _NEAR else math.inf
 
 

@@ -49,35 +49,6 @@ def test_lines_set_aside_are_judged_well(minilm: MiniLm) -> None:
         assert chosen.count(name) >= 0.7 * labels.count(name)
 
 
-def test_plain_statements_of_a_few_words_are_facts(minilm: MiniLm) -> None:
-    """The rules find a fact in each, which the judge must not drop."""
-    texts = ["I like tea", "i love jazz.", "We have two cats.", "I am a nurse.", "I speak German."]
-    texts += ["My name is Ben.", "I'm vegan.", "My flight is on Monday.", "I like dark mode."]
-    texts += ["I saw the dentist today.", "I have an exam tomorrow.", "I need a hearing aid."]
-    vectors = minilm.vectors(texts)
-    found = Heads.load().judge([(text, "") for text in texts], vectors, np.zeros_like(vectors))
-    assert all(one.keep >= 0.3 and one.forget < 0.1 for one in found)
-
-
-@pytest.mark.parametrize(
-    ("memory", "said"),
-    [
-        ("I am allergic to nuts.", "My son is allergic to nuts."),
-        ("I am allergic to nuts.", "I am allergic to eggs."),
-        ("I take metformin every morning.", "I take aspirin every morning."),
-        ("We bought a house in York.", "My neighbour sold her house."),
-        ("I live in Leeds.", "My brother lives in York."),
-        ("I speak German.", "I speak French."),
-    ],
-)
-def test_a_fact_of_another_person_or_thing_replaces_none(
-    minilm: MiniLm, memory: str, said: str
-) -> None:
-    new, stored = minilm.vectors([said, memory])
-    (odds,) = Heads.load().relate([memory], said, new, [float(new @ stored)])
-    assert odds.over < 0.4
-
-
 def test_pairs_set_aside_are_judged_well(minilm: MiniLm) -> None:
     rows = _held("pairs", 200)
     heads, over, right = Heads.load(), 0, 0
@@ -115,6 +86,24 @@ def test_a_sentence_that_surely_states_nothing_is_kept_only_on_request(minilm: M
     assert _candidates(minilm, text) == []
     for asked in ("Remember this:", "Please note:", "Keep this in mind:", "Don't forget that"):
         assert _candidates(minilm, f"{asked} {text}") == [f"0 {text}"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I like tea.",
+        "We have two cats.",
+        "I speak German.",
+        "My flight is on Monday.",
+        "I saw the dentist today.",
+        "I have an exam tomorrow.",
+        "I need a hearing aid.",
+        "I sold my car.",
+    ],
+)
+def test_the_judge_drops_no_plain_statement_that_a_rule_finds(minilm: MiniLm, text: str) -> None:
+    (by_rules,) = whole(Extraction([Turn("user", text)], now=NOW).steps())
+    assert _candidates(minilm, text) == [f"0 {by_rules.fact}"]
 
 
 def test_other_languages_and_greetings_are_not_judged() -> None:
@@ -188,6 +177,23 @@ def test_other_facts_stay(minilm: MiniLm) -> None:
     said = "My sister plays the cello in an orchestra."
     facts = ["I play the violin.", "My brother lives in Oslo.", "I work at a bakery."]
     assert _merged(minilm, said, facts) == [("CREATE", None, said)]
+
+
+@pytest.mark.parametrize(
+    ("fact", "said"),
+    [
+        ("I am allergic to nuts.", "My son is allergic to nuts."),
+        ("I am allergic to nuts.", "I am allergic to eggs."),
+        ("I take metformin every morning.", "I take aspirin every morning."),
+        ("We bought a house in York.", "My neighbour sold her house."),
+        ("I live in Leeds.", "My brother lives in York."),
+        ("I speak German.", "I speak French."),
+    ],
+)
+def test_a_fact_of_another_person_or_thing_replaces_none(
+    minilm: MiniLm, fact: str, said: str
+) -> None:
+    assert _merged(minilm, said, [fact]) == [("CREATE", None, said)]
 
 
 def test_training_separates_classes() -> None:
