@@ -1,6 +1,6 @@
 #!/bin/sh
-# Run all tests in several processes, each with its own Postgres; then the judges of the statements
-# that all of them have sent.
+# Run the tests in several processes, each with its own Postgres; then those that must run alone,
+# and the judges of the statements that all of them have sent.
 set -eu
 
 statements=$(mktemp -d)
@@ -11,7 +11,8 @@ export SEED="${SEED:-1}"
 processes=$(.venv/bin/python -c 'import os; print((os.cpu_count() or 1) + 1)')
 failed=0
 .venv/bin/pytest -n "$processes" --dist loadfile --no-loadscope-reorder \
-    --statements="$statements" "$@" || failed=1
+    --statements="$statements" -m "not alone" "$@" || failed=1
+.venv/bin/pytest -n 1 --statements="$statements" -m alone "$@" || failed=1
 .venv/bin/pytest --statements="$statements" tests/architecture/test_statements.py &
 .venv/bin/pytest --statements="$statements" tests/architecture/test_conditions.py || failed=1
 wait $! || failed=1

@@ -198,6 +198,7 @@ async def _until_refused(service: Service, secret: str) -> float:
     return time.monotonic() - began
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(("one", "other"), [(0, 1), (1, 0)])
 async def test_what_one_process_does_to_a_key_the_other_knows_within_a_second(
     service: Service, one: int, other: int
@@ -215,6 +216,7 @@ async def test_what_one_process_does_to_a_key_the_other_knows_within_a_second(
     assert refusal(answer) == (401, "UNAUTHENTICATED", "CREDENTIAL_INVALID")
 
 
+@pytest.mark.alone
 async def test_the_rate_of_a_key_is_one_over_both(service: Service, folder: Path, url: str) -> None:
     slow = {
         "MEMORY_BANK_KEY_RATE_UNITS_PER_SECOND": str(_RATE),

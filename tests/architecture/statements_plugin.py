@@ -76,10 +76,10 @@ for_bound: list[Sent] = []
 """What was sent for callers who are bound to conditions."""
 strayed: list[str] = []
 """What such callers have put into scopes that are not theirs: by whom, and into which tables."""
-collected: set[Path] = set()
-"""The files of which tests run."""
-deselected: set[Path] = set()
-"""The files of which some do not."""
+collected: set[tuple[Path, str]] = set()
+"""The tests that run, each with its file."""
+deselected: set[tuple[Path, str]] = set()
+"""The tests that a run leaves out; another run may collect them."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -106,9 +106,10 @@ def pytest_configure(config: pytest.Config) -> None:
                 _wrap(cursor, name)
 
 
+@pytest.hookimpl(trylast=True)  # after `-m` and `-k` have left tests out
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Judge when everything else has run; in a parallel run not at all."""
-    collected.update(item.path for item in items)
+    collected.update((item.path, item.nodeid) for item in items)
     if _is_parallel(config):
         items[:] = [item for item in items if item.path not in _LAST]
     items.sort(key=lambda item: item.path in _LAST)
@@ -145,8 +146,13 @@ def _add(records: tuple[Any, ...]) -> None:
 
 
 def pytest_deselected(items: Sequence[pytest.Item]) -> None:
-    """Note of which files only a part runs."""
-    deselected.update(item.path for item in items)
+    """Note which tests this run leaves out."""
+    deselected.update((item.path, item.nodeid) for item in items)
+
+
+def whole_files() -> set[Path]:
+    """Return the files of which each test runs, in this run or another with the same folder."""
+    return {path for path, _ in collected} - {path for path, _ in deselected - collected}
 
 
 def _wrap(cursor: type[Any], name: str) -> None:

@@ -17,11 +17,10 @@ from tests.architecture.conditions import BINDINGS, conditioned_in, unconfined
 from tests.architecture.distributed import OF_CONNECTIONS
 from tests.architecture.statements_plugin import (
     Sent,
-    collected,
-    deselected,
     for_bound,
     for_callers,
     strayed,
+    whole_files,
 )
 from tests.architecture.tenancy import TENANT_TABLES
 from tests.architecture.trees import is_judged
@@ -132,7 +131,7 @@ def test_nothing_is_inserted_into_scopes_of_others() -> None:
 
 
 def test_every_function_that_callers_reach_was_tried_for_bound_ones() -> None:
-    if not (collected - deselected).issuperset(_BOUND_TESTS.glob("test_conditions*.py")):
+    if not whole_files().issuperset(_BOUND_TESTS.glob("test_conditions*.py")):
         pytest.skip("the tests of callers that are bound to scopes do not all run")
     reached = {
         sender for text, found in for_callers.items() if _is_of_scopes(text) for sender in found

@@ -478,6 +478,7 @@ def _warnings(caplog: pytest.LogCaptureFixture) -> Sequence[str]:
     return [row.getMessage() for row in caplog.records if row.name == "open_memory_bank"]
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("module", [of_openai, of_anthropic])
 async def test_calls_go_on_without_the_bank(
     server: ModelServer, caplog: pytest.LogCaptureFixture, module: Any

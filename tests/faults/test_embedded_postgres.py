@@ -21,7 +21,7 @@ from app.adapters.postgres.programs import find_binaries, launch, open_private, 
 from app.settings.settings import Settings
 
 _SECRET = "the-text-of-a-memory"
-_SOON_SECONDS = 10
+_SOON_SECONDS = 60
 _ROOT = os.geteuid() == 0
 _REPOSITORY = Path(__file__).parents[2]
 

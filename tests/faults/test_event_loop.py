@@ -18,6 +18,8 @@ from tests.support.heavy import LISTS, Senders, latencies, memory, p99, peak
 from tests.support.live import KEY, LiveServer, live_server
 from tests.support.traffic import ENGINE
 
+pytestmark = pytest.mark.alone
+
 _SECONDS = 8.0
 _AT_MOST_SECONDS = 0.1
 _PART = 0.99

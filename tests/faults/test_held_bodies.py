@@ -22,6 +22,8 @@ from tests.support.bank import ok
 from tests.support.held_bodies import Holding, head_of, held
 from tests.support.live import KEY, LiveServer, start, stop
 
+pytestmark = pytest.mark.alone
+
 _SLOW = 900
 _SECONDS = 10.0
 _PROBERS = 8

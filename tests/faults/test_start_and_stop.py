@@ -67,6 +67,7 @@ def eventually(holds: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("command", ["serve", "worker"])
 @pytest.mark.parametrize("number", _SIGNALS)
 def test_a_signal_ends_a_start_that_waits_for_a_silent_database(
@@ -177,6 +178,7 @@ class _Stuck(ScriptedEmbedder):
         return await super().embed(texts)
 
 
+@pytest.mark.alone
 async def test_server_and_worker_stop_at_the_same_time(
     external: Settings, resources: Resources
 ) -> None:

@@ -95,6 +95,7 @@ def test_a_failed_run_leaves_nothing(empty_database_url: str) -> None:
     assert "vector" not in extensions(empty_database_url)
 
 
+@pytest.mark.alone
 def test_an_address_that_stays_silent_is_given_up() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"postgresql://nobody@127.0.0.1:{silent.getsockname()[1]}/nothing"

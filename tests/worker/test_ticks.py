@@ -15,6 +15,8 @@ from app.platform.upkeep.jobs import SWEEP, sweep_once
 from app.platform.upkeep.service import UpkeepService
 from tests.support.queue import all_stored, enqueue, overwrite
 
+pytestmark = pytest.mark.alone
+
 # Slots of a year: no test crosses from one to the next.
 _LONG = timedelta(days=365)
 

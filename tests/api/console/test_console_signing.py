@@ -8,6 +8,7 @@ from pathlib import Path
 from time import monotonic
 
 import httpx
+import pytest
 from fastapi import FastAPI
 from sqlalchemy import select
 
@@ -87,6 +88,7 @@ async def test_a_wrong_key_is_told_so_without_a_hint_and_leaves_nothing(
     ]
 
 
+@pytest.mark.alone
 async def test_after_five_wrong_keys_each_answer_waits_but_not_that_to_a_right_one(
     app: FastAPI, visitor: httpx.AsyncClient
 ) -> None:

@@ -335,6 +335,7 @@ async def test_a_session_that_is_deleted_meanwhile_leaves_the_id_free(
     assert len(await events(clients[AT_ONCE], "/sessions/s")) == 1
 
 
+@pytest.mark.alone
 async def test_appends_that_wait_for_their_engine_leave_room_for_other_hot_statements(
     paths: Paths, clients: dict[str, httpx.AsyncClient]
 ) -> None:

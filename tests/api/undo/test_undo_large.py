@@ -58,6 +58,7 @@ async def _purge(client: httpx.AsyncClient) -> Json:
     return ok(await client.post("/memories:purge", json=_EVERYTHING))
 
 
+@pytest.mark.alone
 async def test_a_large_purge_is_undone_in_seconds(
     client: httpx.AsyncClient,
     runner: Runner,

@@ -13,6 +13,8 @@ from app.kernel.errors import FailedPrecondition, Reason, ServiceError
 from app.settings.settings import Settings
 from tests.support.model_server import Behaviour, Json, ModelServer, refusal, slow, status
 
+pytestmark = pytest.mark.alone
+
 Open = Callable[..., ManagedEmbedder]
 
 

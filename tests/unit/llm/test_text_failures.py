@@ -32,6 +32,8 @@ from tests.support.model_server import (
 )
 from tests.unit.llm.conftest import PROMPT, TEA, Likes, Open, failure
 
+pytestmark = pytest.mark.alone
+
 PACKED = {"Content-Encoding": "gzip"}
 
 

@@ -13,6 +13,8 @@ from app.settings.settings import Settings
 from tests.support.model_server import ModelServer, slow, status
 from tests.unit.llm.conftest import PROMPT, TEA, Likes, Open, failure
 
+pytestmark = pytest.mark.alone
+
 TARGET = ProviderTarget("a", "b", "c", "d", "e")
 
 
