@@ -15,6 +15,7 @@ from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason
 from app.kernel.ids import scope_hash
+from app.memory.memories.store import listing
 from app.platform.engines.services.engine_cache import EngineCache
 from app.process.main import create_app
 from app.settings.settings import Settings
@@ -124,6 +125,20 @@ async def test_no_more_are_counted_than_a_thousand(
     found = {one["scope"]["user_id"]: one for one in (await _page(bank))["scopes"]}
     assert found["8"] == {"scope": {"user_id": "8"}, "memoryCount": 1_000, "isCapped": True}
     assert found["9"] == {"scope": {"user_id": "9"}, "memoryCount": 1_000}
+
+
+@in_one_test("near", range(1, 7))
+async def test_a_pass_that_ends_before_its_scope_counts_nothing_wrong(
+    bank: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch, near: int
+) -> None:
+    monkeypatch.setattr(listing, "NEAR_MEMORIES", near)
+    every = _by_text((MINE, 2), (APP, 1), (THEIRS, 1))
+    for size in range(1, 5):
+        pages = await _pages(bank, size)
+        scopes = [one for page in pages for one in page["scopes"]]
+        assert {json.dumps(one["scope"]): one["memoryCount"] for one in scopes} == every
+        assert len(scopes) == len(every)
+        assert len(pages) == -(-len(every) // size)
 
 
 async def test_scopes_are_filtered(bank: httpx.AsyncClient) -> None:

@@ -33,6 +33,7 @@ from app.adapters.db.filters import Fields
 from app.adapters.db.hot_sql import prepared
 from app.adapters.db.lists import READ_BYTES, ROW_BYTES, List, ReadRows, Slice
 from app.adapters.db.resource_fields import WithheldField
+from app.adapters.db.server import Row
 from app.adapters.db.session import Database, Session
 from app.kernel.errors import DeadlineExceeded
 from app.kernel.reads import hold
@@ -63,6 +64,10 @@ LIVE = replace(
 
 MAX_COUNT = 1_000
 """Maximum number of memories of a scope that are counted."""
+NEAR_MEMORIES = 4_096
+"""Memories that one pass counts, enough for a page of scopes with 40 memories each."""
+_NEAR_SCOPES = 101
+"""Maximum number of scopes of such a pass, which does not bound their bytes (21 KB each)."""
 SCOPES = List(
     "scopes",
     # An arbitrary order that the index supports.
@@ -76,6 +81,10 @@ Visible = Callable[[datetime], ColumnElement[bool]]
 """`is_live` or `is_known`."""
 _ENGINE_ID = bindparam("engine_id", type_=BigInteger)
 _NOW: Any = bindparam("now", type_=DateTime(timezone=True))
+_AFTER: Any = bindparam("after", type_=LargeBinary)
+_ROWS: Any = bindparam("rows", type_=Integer)
+_NEAR: Any = bindparam("near", type_=Integer)
+_SIZE: Any = (func.octet_length(cast(MemoryRow.scope, Text())) + ROW_BYTES).label("size")
 
 
 class ScopeCount(NamedTuple):
@@ -154,12 +163,19 @@ async def find_scopes(
 
     Return None if there are none, if the engine has changed, or if it takes more than `seconds`.
     """
-    statement = _hot_scopes(visible, has_after=page.after is not None)
+    has_after = page.after is not None
     values = _values_of(page, now) | {"engine_id": engine.engine_id, "version": engine.version}
+    rows: Sequence[Row] = ()
+    is_whole = False
     try:
         # Not `statement_timeout`, which costs three more statements; Postgres ends a cancelled one.
         async with asyncio.timeout(seconds):
-            rows = await db.run(*prepared(statement, values))
+            if visible is repository.is_live and page.limit <= _NEAR_SCOPES:
+                near = values | {"near": NEAR_MEMORIES}
+                rows = await db.run(*prepared(_near_scopes(has_after=has_after), near))
+                is_whole = len(rows) == page.limit or sum(row[2] for row in rows) < NEAR_MEMORIES
+            if not is_whole:
+                rows = await db.run(*prepared(_hot_scopes(visible, has_after=has_after), values))
     except (TimeoutError, DeadlineExceeded):
         return None
     return _page_of(page, rows) if rows else None
@@ -203,14 +219,45 @@ def _unfiltered_scopes(
 
 
 @cache
+def _near_scopes(*, has_after: bool) -> Select[bytes, dict[str, Any], int, int]:
+    """Select scopes and their counts by one pass over the first memories of the index.
+
+    The last scope may have further memories.
+    """
+    is_live = (MemoryRow.engine_id == _ENGINE_ID) & repository.is_live(_NOW)
+    memories = select(MemoryRow.scope_hash).where(is_live).order_by(MemoryRow.scope_hash)
+    if has_after:
+        memories = memories.where(MemoryRow.scope_hash > _AFTER)
+    near = memories.limit(_NEAR).subquery("near")
+    counts = (
+        select(near.c.scope_hash, func.count().label("memories"))
+        .group_by(near.c.scope_hash)
+        .order_by(near.c.scope_hash)
+        .limit(_ROWS)
+        .subquery("counts")
+    )
+    is_its = MemoryRow.scope_hash == counts.c.scope_hash
+    scope = select(MemoryRow.scope, _SIZE).where(is_live, is_its).limit(1).lateral("scope")
+    return (
+        select(counts.c.scope_hash, scope.c.scope, counts.c.memories, scope.c.size)
+        .join(scope, true())
+        .where(_is_unchanged())
+        .order_by(counts.c.scope_hash)
+    )
+
+
+@cache
 def _hot_scopes(visible: Visible, *, has_after: bool) -> Select[bytes, dict[str, Any], int, int]:
-    is_unchanged = exists().where(
+    return _unfiltered_scopes(visible, has_after=has_after).where(_is_unchanged())
+
+
+def _is_unchanged() -> ColumnElement[bool]:
+    return exists().where(
         EngineRow.engine_id == _ENGINE_ID,
         EngineRow.version == bindparam("version", type_=BigInteger),
         EngineRow.delete_time.is_(None),
         EngineRow.restore.is_(None),
     )
-    return _unfiltered_scopes(visible, has_after=has_after).where(is_unchanged)
 
 
 def _select_scopes(
@@ -230,7 +277,7 @@ def _scopes(next_scope: _Scope, *, has_after: bool) -> CTE:
     # one.
     first = next_scope
     if has_after:
-        first = first.where(MemoryRow.scope_hash > bindparam("after", type_=LargeBinary))
+        first = first.where(MemoryRow.scope_hash > _AFTER)
     start = first.subquery("start")
     is_first_wanted = cast(start.c.is_wanted, Integer())
     scopes = select(
@@ -248,7 +295,7 @@ def _scopes(next_scope: _Scope, *, has_after: bool) -> CTE:
         )
         .select_from(scopes)
         .join(after, true())
-        .where(scopes.c.wanted < bindparam("rows", type_=Integer), is_open)
+        .where(scopes.c.wanted < _ROWS, is_open)
     )
     return scopes.union_all(further)
 
@@ -256,9 +303,8 @@ def _scopes(next_scope: _Scope, *, has_after: bool) -> CTE:
 def _next(visible: ColumnElement[bool], condition: ColumnElement[bool]) -> _Scope:
     # For a row without the key, the condition is null.
     is_wanted: Label[bool] = condition.is_(true()).label("is_wanted")
-    size = func.octet_length(cast(MemoryRow.scope, Text())) + ROW_BYTES
     return (
-        select(MemoryRow.scope_hash, MemoryRow.scope, is_wanted, size.label("size"))
+        select(MemoryRow.scope_hash, MemoryRow.scope, is_wanted, _SIZE)
         .where(MemoryRow.engine_id == _ENGINE_ID, visible)
         .order_by(MemoryRow.scope_hash)
         .limit(1)
