@@ -40,7 +40,7 @@ _MAX_JUDGED = 500
 """Maximum number of sentences that are judged in one generation."""
 _BEFORE = 800
 """Maximum characters of the words before a sentence that the judge reads: their end."""
-_KEEPS, _FORGETS, _SURELY_FORGETS = 0.6, 0.6, 0.9
+_KEEPS, _FORGETS, _SURELY_FORGETS = 0.6, 0.5, 0.9
 """Probabilities from which on a sentence without a rule's finding is kept, or is a request to
 forget; the last is for a sentence in which a rule has found a fact."""
 _LIKELY_STATES_NOTHING = 0.15

@@ -45,7 +45,7 @@ _CONTRADICTED = "contradicted"
 
 _NEAR = 0.25
 """Least cosine of two facts that the learned judge compares."""
-_OVER, _ASKED_FOR = 0.4, 0.4
+_OVER, _ASKED_FOR = 0.5, 0.4
 """Least probabilities of a fact that replaces another, and of one to forget."""
 
 

@@ -35,7 +35,7 @@ MILK = "I like oat milk."
 OSLO = "I live in Oslo."
 SLOW = {"generation_rule": {"idle_duration": "300s"}}
 WAIT = {"wait_for_completion": True}
-_SOON_SECONDS = 10
+_SOON_SECONDS = 60
 _THOUGHT_SECONDS = 2
 
 

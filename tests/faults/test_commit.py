@@ -16,7 +16,7 @@ from tests.support.operations import USER, create_memory, path_of
 
 BODY = {"fact": "I like tea.", "scope": USER}
 _SLEEP = "perform pg_sleep(20);"
-_SOON_SECONDS = 10
+_SOON_SECONDS = 60
 _APART = {"audit_events", "service_audit_events", "rate_buckets"}
 """Tables that tell of a request whatever becomes of its change."""
 

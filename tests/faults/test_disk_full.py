@@ -26,7 +26,7 @@ from tests.support.workers import own_database
 _SIZE = "96m"
 _MOST_WRITES = 2000
 _FACT_BYTES = 1000
-_SOON_SECONDS = 5
+_SOON_SECONDS = 60
 
 
 @pytest.fixture

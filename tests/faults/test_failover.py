@@ -19,7 +19,7 @@ from tests.support.keys import client_with
 from tests.support.operations import USER
 from tests.support.standbys import Pair, replicated
 
-_SOON_SECONDS = 5
+_SOON_SECONDS = 60
 
 
 @pytest.fixture

@@ -321,6 +321,7 @@ async def test_work_stops_when_its_lease_is_lost(
     assert (row.state, row.owner, row.attempts) == ("RUNNING", "thief", 1)
 
 
+@pytest.mark.alone
 async def test_work_longer_than_its_lease_is_not_taken_over(
     database: Database, clock: FixedClock, settings: Settings
 ) -> None:

@@ -25,7 +25,7 @@ from app.settings.settings import Settings
 from tests.support.queue import all_stored, enqueue, overwrite, runner_of, stored
 
 SLOW_POLL = {"worker_poll_seconds": 60.0}
-_SOON_SECONDS = 10
+_SOON_SECONDS = 60
 _LOCK_QUEUE = "lock table operations, due_engines in access exclusive mode"
 
 

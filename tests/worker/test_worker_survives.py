@@ -28,7 +28,7 @@ from tests.support.engines import FIRST
 from tests.support.operations import create_memory, path_of
 from tests.support.queue import all_stored, enqueue, overwrite, runner_of, stored
 
-_SOON_SECONDS = 10
+_SOON_SECONDS = 60
 
 
 class FailingDatabase(Database):

@@ -25,7 +25,7 @@ from tests.support.keys import client_with
 from tests.support.operations import USER
 
 _CHANGED = (503, "UNAVAILABLE", Reason.SCHEMA_CHANGED)
-_SOON_SECONDS = 10
+_SOON_SECONDS = 60
 _MARK = text(
     "insert into processes"
     " (process_id, kind, release, schema, host, pid, start_time, beat_time, running)"

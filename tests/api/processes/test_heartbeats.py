@@ -24,7 +24,7 @@ from app.platform.upkeep.service import UpkeepService
 from tests.conftest import START
 from tests.support.bank import ok
 
-_SOON_SECONDS = 10
+_SOON_SECONDS = 60
 _NOWHERE = "postgresql://nobody@127.0.0.1:1/nothing"
 
 

@@ -288,6 +288,7 @@ def settings(settings: Settings, request: pytest.FixtureRequest) -> Settings:
     return settings.model_copy(update={"export_max_seconds": getattr(request, "param", 3600.0)})
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("settings", [0.2], indirect=True)
 async def test_an_export_breaks_off_at_its_limit(resources: Resources) -> None:
     parts = _begun(resources)

@@ -24,7 +24,7 @@ MIB = 1024**2
 PNG_BYTES = 5_242_880
 LONGEST_BYTES = 64 * MIB
 _PIECE = os.urandom(MIB)
-_SOON_SECONDS = 15
+_SOON_SECONDS = 60
 _HAS_PROC = Path("/proc/self/status").exists()
 
 

@@ -55,11 +55,24 @@ def test_pairs_set_aside_are_judged_well(minilm: MiniLm) -> None:
     for row in rows:
         said, stored = minilm.vectors([row["said"], row["memory"]])
         (found,) = heads.relate([row["memory"]], row["said"], said, [float(said @ stored)])
-        if found.over >= 0.7:
+        if found.over >= 0.5:
             over += 1
             right += row["label"] in {"corrects", "ends"}
     assert over >= 20
-    assert right >= 0.8 * over
+    assert right >= 0.75 * over
+
+
+def test_a_fact_is_replaced_less_surely_beside_a_nearer_one(minilm: MiniLm) -> None:
+    said, facts = "We moved to a flat in York last week.", ["We rent a flat.", "I teach maths."]
+    vector, *stored = minilm.vectors([said, *facts])
+    cosines = [float(vector @ one) for one in stored]
+    alone = [
+        Heads.load().relate([fact], said, vector, [cosine])[0].over
+        for fact, cosine in zip(facts, cosines, strict=True)
+    ]
+    near, far = (one.over for one in Heads.load().relate(facts, said, vector, cosines))
+    assert near > alone[0]
+    assert far < alone[1]
 
 
 def _candidates(minilm: MiniLm, *texts: str) -> list[str]:

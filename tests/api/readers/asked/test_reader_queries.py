@@ -151,6 +151,7 @@ _FAILURES: dict[str, tuple[Behaviour | str, tuple[int, str, Reason]]] = {
 }
 
 
+@pytest.mark.alone
 class TestFailing:
     """A service that does not wait long for its models."""
 
