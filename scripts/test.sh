@@ -1,6 +1,7 @@
 #!/bin/sh
 # Run the tests in several processes, each with its own Postgres; then those that must run alone,
-# and the judges of the statements that all of them have sent.
+# one after another, and the judges of the statements that all of them have sent. Arguments are
+# options of pytest for both runs, and select no tests.
 set -eu
 
 statements=$(mktemp -d)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from app.adapters.llm.onnx_encoder import MiniLm
 from app.language.heads import (
+    NEAR,
     PAIR_CLASSES,
     SENTENCE_CLASSES,
     WEIGHTS,
@@ -89,12 +90,16 @@ def read_pairs(model: MiniLm) -> list[Json]:
     for _, group in groupby(_read_talks(), key=lambda line: (line["writer"], line["talk"])):
         facts = [line for line in group if line.get("label") in {"keep", "remember", "forget"}]
         vectors = model.vectors([line["text"] for line in facts])
+        ended: set[int] = set()
         for at, line in enumerate(facts):
             related = {one["n"]: one["relation"] for one in line.get("about", ())}
-            stored = [n for n in range(at) if facts[n]["label"] != "forget"]
-            near = sorted(stored, key=lambda n: -float(vectors[n] @ vectors[at]))
+            cosines = vectors[:at] @ vectors[at]
+            live = (n for n in range(at) if facts[n]["label"] != "forget" and n not in ended)
+            # As the service does, which compares a sentence with the near ones alone.
+            near = sorted((n for n in live if cosines[n] >= NEAR), key=lambda n: -cosines[n])
             others = [n for n in near if facts[n]["n"] not in related][:_NEAREST]
-            for n in [*others, *(n for n in stored if facts[n]["n"] in related)]:
+            ended |= {n for n in range(at) if related.get(facts[n]["n"]) in {"corrects", "ends"}}
+            for n in [*others, *(n for n in near if facts[n]["n"] in related)]:
                 label = related.get(facts[n]["n"], "unrelated")
                 pair = {"memory": facts[n]["text"], "said": line["text"], "label": label}
                 found.append({**pair, "held": line["held"], "talk": line["talk"]})

@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 
 MODEL_ID = "all-MiniLM-L6-v2/int8"
 """The embedder whose vectors the judges were trained on."""
+NEAR = 0.25
+"""Least cosine of a sentence and a fact that are compared."""
 WEIGHTS = Path(__file__).with_name("heads.npz")
 
 Array = NDArray[np.float32]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from app.language.facts import Candidate, Neighbour, Verdict, shown
 from app.language.forgetting import is_another, is_everything, meant, names_something
-from app.language.heads import Array, Heads, PairOdds
+from app.language.heads import NEAR, Array, Heads, PairOdds
 from app.language.relations import Statement, corrected, is_one_sentence, overruled, read, same
 from app.language.tongues import is_english
 
@@ -41,11 +41,7 @@ class _Entry:
 ASKED = "asked to forget"
 """The reason of deletions on request."""
 _CONTRADICTED = "contradicted"
-
-
-_NEAR = 0.25
-"""Least cosine of two facts that the learned judge compares."""
-_OVER, _ASKED_FOR = 0.5, 0.4
+_OVER, _ASKED_FOR = 0.6, 0.4
 """Least probabilities of a fact that replaces another, and of one to forget."""
 
 
@@ -95,7 +91,7 @@ class _Bench:
             cosine = cosines.get(entry.memory_id)
             if entry.memory_id is None:
                 cosine = self.judge.between(position, entry.candidates[-1])
-            if cosine is not None and cosine >= _NEAR:
+            if cosine is not None and cosine >= NEAR:
                 near.append((entry, cosine))
         facts = [entry.said.fact for entry, _ in near]
         found = self.judge.relate(facts, said, position, [cosine for _, cosine in near])

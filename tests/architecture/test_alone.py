@@ -1,13 +1,15 @@
 """A test that fails if it takes too long runs while nothing else does: other work fails it too."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain, pairwise
 from pathlib import Path
 
 import pytest
 
 _TESTS = Path(__file__).parents[1]
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+_MARK = "pytest.mark.alone"
 _CLOCKS = {"monotonic", "perf_counter"}
 _APART = {"browser", "citus", "recipes", "soak", "support"}
 """Folders with runs of their own, and the helpers."""
@@ -31,31 +33,34 @@ def _bounds(function: ast.AST) -> bool:
         for target in node.targets
         if isinstance(target, ast.Name)
     }
-    for node in nodes:
-        if not isinstance(node, ast.Assert) or not isinstance(node.test, ast.Compare):
-            continue
-        sides = [node.test.left, *node.test.comparators]
-        for side, operator in zip(sides, node.test.ops, strict=False):
-            if isinstance(operator, ast.Lt | ast.LtE) and _is_span(side, spans):
+    asserts = (node.test for node in nodes if isinstance(node, ast.Assert))
+    compared = (
+        node for test in asserts for node in ast.walk(test) if isinstance(node, ast.Compare)
+    )
+    for node in compared:
+        sides = [node.left, *node.comparators]
+        for (less, more), operator in zip(pairwise(sides), node.ops, strict=True):
+            is_below = isinstance(operator, ast.Lt | ast.LtE) and _is_span(less, spans)
+            if is_below or (isinstance(operator, ast.Gt | ast.GtE) and _is_span(more, spans)):
                 return True
     return False
 
 
-def _is_alone(tree: ast.Module, function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    marks = [
-        *function.decorator_list,
-        *(node.value for node in tree.body if isinstance(node, ast.Assign)),
-    ]
-    return any(ast.unparse(mark) == "pytest.mark.alone" for mark in marks)
+def _is_marked(marks: Iterable[ast.expr]) -> bool:
+    return any(_MARK in ast.unparse(mark) for mark in marks)
 
 
 def _faults(source: str) -> Iterator[str]:
     tree = ast.parse(source)
-    functions = (node for node in tree.body if isinstance(node, _FUNCTIONS))
-    for function in functions:
-        is_test = function.name.startswith("test_")
-        if is_test and _bounds(function) and not _is_alone(tree, function):
-            yield function.name
+    if _is_marked(node.value for node in tree.body if isinstance(node, ast.Assign)):
+        return
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    unmarked = [node.body for node in classes if not _is_marked(node.decorator_list)]
+    for node in chain(tree.body, *unmarked):
+        if not isinstance(node, _FUNCTIONS) or not node.name.startswith("test_"):
+            continue
+        if not _is_marked(node.decorator_list) and _bounds(node):
+            yield node.name
 
 
 def test_tests_with_a_bound_on_time_run_alone() -> None:
@@ -75,6 +80,7 @@ def test_tests_with_a_bound_on_time_run_alone() -> None:
         ("assert time.monotonic() - began < 1", True),
         ("assert 0.3 <= monotonic() - began < 1.2", True),
         ("took = perf_counter() - began\n    assert took <= 1", True),
+        ("assert done and 1 > monotonic() - began", True),
         ("assert monotonic() - began >= 1", False),
         ("assert time.monotonic() < deadline", False),
     ],
@@ -83,4 +89,7 @@ def test_a_bound_on_time_is_recognised(line: str, *, is_fault: bool) -> None:
     source = f"def test_it():\n    {line}\n"
     assert list(_faults(source)) == ["test_it"] * is_fault
     assert list(_faults(f"@pytest.mark.alone\n{source}")) == []
-    assert list(_faults(f"pytestmark = pytest.mark.alone\n{source}")) == []
+    assert list(_faults(f"pytestmark = [pytest.mark.alone]\n{source}")) == []
+    inner = source.replace("\n    ", "\n        ").replace("def", "    def")
+    assert list(_faults(f"class TestIt:\n{inner}")) == ["test_it"] * is_fault
+    assert list(_faults(f"@pytest.mark.alone\nclass TestIt:\n{inner}")) == []

@@ -132,6 +132,7 @@ async def test_a_pass_that_ends_before_its_scope_counts_nothing_wrong(
     bank: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch, near: int
 ) -> None:
     monkeypatch.setattr(listing, "NEAR_MEMORIES", near)
+    monkeypatch.setattr(listing, "NEAR_PAGES", range(1, 102))
     every = _by_text((MINE, 2), (APP, 1), (THEIRS, 1))
     for size in range(1, 5):
         pages = await _pages(bank, size)

@@ -55,11 +55,11 @@ def test_pairs_set_aside_are_judged_well(minilm: MiniLm) -> None:
     for row in rows:
         said, stored = minilm.vectors([row["said"], row["memory"]])
         (found,) = heads.relate([row["memory"]], row["said"], said, [float(said @ stored)])
-        if found.over >= 0.5:
+        if found.over >= 0.6:
             over += 1
             right += row["label"] in {"corrects", "ends"}
     assert over >= 20
-    assert right >= 0.75 * over
+    assert right >= 0.8 * over
 
 
 def test_a_fact_is_replaced_less_surely_beside_a_nearer_one(minilm: MiniLm) -> None:

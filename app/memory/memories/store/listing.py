@@ -21,6 +21,7 @@ from sqlalchemy import (
     cast,
     exists,
     func,
+    literal_column,
     or_,
     select,
     true,
@@ -66,8 +67,9 @@ MAX_COUNT = 1_000
 """Maximum number of memories of a scope that are counted."""
 NEAR_MEMORIES = 4_096
 """Memories that one pass counts, enough for a page of scopes with 40 memories each."""
-_NEAR_SCOPES = 101
-"""Maximum number of scopes of such a pass, which does not bound their bytes (21 KB each)."""
+NEAR_PAGES = range(26, 102)
+"""Scopes of pages that are read by such a pass. Smaller pages need few probes; larger ones would
+have too many bytes, which the pass does not bound (21 KB each)."""
 SCOPES = List(
     "scopes",
     # An arbitrary order that the index supports.
@@ -83,7 +85,6 @@ _ENGINE_ID = bindparam("engine_id", type_=BigInteger)
 _NOW: Any = bindparam("now", type_=DateTime(timezone=True))
 _AFTER: Any = bindparam("after", type_=LargeBinary)
 _ROWS: Any = bindparam("rows", type_=Integer)
-_NEAR: Any = bindparam("near", type_=Integer)
 _SIZE: Any = (func.octet_length(cast(MemoryRow.scope, Text())) + ROW_BYTES).label("size")
 
 
@@ -170,10 +171,10 @@ async def find_scopes(
     try:
         # Not `statement_timeout`, which costs three more statements; Postgres ends a cancelled one.
         async with asyncio.timeout(seconds):
-            if visible is repository.is_live and page.limit <= _NEAR_SCOPES:
-                near = values | {"near": NEAR_MEMORIES}
-                rows = await db.run(*prepared(_near_scopes(has_after=has_after), near))
-                is_whole = len(rows) == page.limit or sum(row[2] for row in rows) < NEAR_MEMORIES
+            if visible is repository.is_live and page.limit in NEAR_PAGES:
+                near = _near_scopes(NEAR_MEMORIES, has_after=has_after)
+                rows = await db.run(*prepared(near, values))
+                is_whole = len(rows) > page.size or sum(row[2] for row in rows) < NEAR_MEMORIES
             if not is_whole:
                 rows = await db.run(*prepared(_hot_scopes(visible, has_after=has_after), values))
     except (TimeoutError, DeadlineExceeded):
@@ -219,16 +220,18 @@ def _unfiltered_scopes(
 
 
 @cache
-def _near_scopes(*, has_after: bool) -> Select[bytes, dict[str, Any], int, int]:
+def _near_scopes(memories_read: int, *, has_after: bool) -> Select[bytes, dict[str, Any], int, int]:
     """Select scopes and their counts by one pass over the first memories of the index.
 
     The last scope may have further memories.
     """
+    # A constant: for a parameter, the planner assumes a tenth of the memories.
+    limit: Any = literal_column(str(memories_read), Integer())
     is_live = (MemoryRow.engine_id == _ENGINE_ID) & repository.is_live(_NOW)
     memories = select(MemoryRow.scope_hash).where(is_live).order_by(MemoryRow.scope_hash)
     if has_after:
         memories = memories.where(MemoryRow.scope_hash > _AFTER)
-    near = memories.limit(_NEAR).subquery("near")
+    near = memories.limit(limit).subquery("near")
     counts = (
         select(near.c.scope_hash, func.count().label("memories"))
         .group_by(near.c.scope_hash)
