@@ -159,6 +159,12 @@ def test_a_fact_replaces_its_former_state_alone(minilm: MiniLm) -> None:
     assert _merged(minilm, _HOUSE, facts) == [("UPDATE", "m0", _HOUSE)]
 
 
+def test_a_fact_is_replaced_by_its_end_in_other_words(minilm: MiniLm) -> None:
+    said = "I quit the bakery two weeks ago."
+    facts = ["I work Saturdays in the bakery on Mill Road.", "My cat is called Biscuit."]
+    assert _merged(minilm, said, facts) == [("UPDATE", "m0", said)]
+
+
 @pytest.mark.parametrize(
     ("said", "facts", "is_held"),
     [
@@ -201,6 +207,8 @@ def test_other_facts_stay(minilm: MiniLm) -> None:
         ("We bought a house in York.", "My neighbour sold her house."),
         ("I live in Leeds.", "My brother lives in York."),
         ("I speak German.", "I speak French."),
+        ("I am allergic to penicillin.", "My mother is allergic to penicillin."),
+        ("I run on Tuesdays.", "I run on Thursdays too."),
     ],
 )
 def test_a_fact_of_another_person_or_thing_replaces_none(
