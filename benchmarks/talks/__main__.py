@@ -18,7 +18,8 @@ written, without regard to case.
   does not begin with a word that stands for another ("it", "mine", "she").
 - A corrected fact counts if it was live after an earlier session; it is *replaced* if no live
   memory matches it at the end and one matches its correction.
-- A request to forget counts if what it means was live before; it is *obeyed* if it is not any more.
+- A request to forget counts if what it means was live before; it is *obeyed* if it is not any more,
+  and *told* if the operation reports it as unmet and names the memory that it means as near.
 """
 
 import argparse
@@ -109,6 +110,7 @@ async def measure(bank: Bank, talk: Json, *, verbose: bool) -> Counter[str]:
     was_live: set[str] = set()
     before: set[str] = set()
     live: list[str] = []
+    near: set[str] = set()
     for session in talk["sessions"]:
         before = set(was_live)
         events = [
@@ -118,8 +120,11 @@ async def measure(bank: Bank, talk: Json, *, verbose: bool) -> Counter[str]:
             }
             for turn in session["turns"]
         ]
-        await bank.generated(scope, events)
-        live = list((await bank.stored(scope)).values())
+        operation = await bank.generated(scope, events)
+        stored = await bank.stored(scope)
+        live = list(stored.values())
+        unmet = operation["metadata"].get("unmetForgetRequests", [])
+        near = {stored[name] for one in unmet for name in one.get("nearest", ()) if name in stored}
         was_live |= set(live)
     for text in live:
         verdict = gold.judged(text, live)
@@ -134,7 +139,9 @@ async def measure(bank: Bank, talk: Json, *, verbose: bool) -> Counter[str]:
     for one in gold.forget:
         if any(one.matches(text) for text in before):
             counts["requests"] += 1
-            counts["obeyed"] += not any(one.matches(text) for text in live)
+            is_live = any(one.matches(text) for text in live)
+            counts["obeyed"] += not is_live
+            counts["told"] += is_live and any(one.matches(text) for text in near)
     counts["found"] = sum(any(one.matches(text) for text in live) for one in gold.live)
     counts["gold"] = len(gold.live)
     return counts
@@ -151,7 +158,7 @@ def report(title: str, counts: Counter[str]) -> None:
         f"{title:<26} right and useful {_share(counts['right'], made)}, wrong"
         f" {_share(counts['wrong'], made)}, corrected replaced"
         f" {_share(counts['replaced'], counts['corrected'])}, forget obeyed"
-        f" {_share(counts['obeyed'], counts['requests'])}, gold found"
+        f" {_share(counts['obeyed'], counts['requests'])} and {counts['told']} told, gold found"
         f" {_share(counts['found'], counts['gold'])}"
     )
 

@@ -279,3 +279,30 @@ async def test_a_database_that_is_away_is_said_to_be(settings: Settings) -> None
     with pytest.raises(Unavailable):
         async with open_resources(settings, url):
             pass
+
+
+async def _ended_idle(database: Database) -> None:
+    """End every connection to the database but the one that asks."""
+    async with database.transaction() as session:
+        await session.execute(
+            text(
+                "select pg_terminate_backend(pid, 5000) from pg_stat_activity"
+                " where pid <> pg_backend_pid() and datname = current_database()"
+            )
+        )
+
+
+async def test_connections_that_the_server_has_just_ended_are_not_used(
+    shared_database: Database,
+) -> None:
+    async def ask() -> None:
+        async with shared_database.snapshot() as session:
+            await session.execute(text("select pg_sleep(0.05)"))
+
+    async def ask_directly() -> None:
+        await shared_database.run(b"select pg_sleep(0.05)", [])
+
+    # Each of them holds several connections, which are idle for less than a second.
+    await asyncio.gather(*(ask() for _ in range(4)), *(ask_directly() for _ in range(4)))
+    await _ended_idle(shared_database)
+    await asyncio.gather(*(ask() for _ in range(4)), *(ask_directly() for _ in range(4)))

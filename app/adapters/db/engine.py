@@ -2,19 +2,23 @@
 
 import asyncio
 import re
+import select
 import socket
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
-from typing import Any, NamedTuple
+from time import monotonic
+from typing import Any, NamedTuple, cast
 from urllib.parse import quote, unquote
 from weakref import WeakSet
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
-from sqlalchemy import Engine, create_engine
+from sqlalchemy import Engine, create_engine, event
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import InvalidatePoolError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
-from sqlalchemy.pool import NullPool
+from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
 from app.adapters.db.json_values import use_fast_json
 from app.settings.settings import Settings
@@ -29,6 +33,10 @@ _FORMS = (
     " characters of the password are written as %XX"
 )
 _MAX_PORT = 65_535
+_FRESH_SECONDS = 1.0
+"""Idle time after which a connection is checked, since its server may have vanished."""
+_USED = "used"
+"""What the pool notes of a connection: when it was returned."""
 
 
 class AddressError(ValueError):
@@ -126,18 +134,50 @@ def open_engine(url: str, settings: Settings, check: Check | None = None) -> Asy
         psycopg.AsyncConnection.connect, plain_url(url), **connect_arguments(settings)
     )
     opener = Opener(connect if check is None else partial(_checked, connect, check))
-    return create_async_engine(
+    engine = create_async_engine(
         _DIALECT,
         async_creator=opener.open,
         pool_size=settings.database_pool_size,
         max_overflow=settings.tuning.database_pool_overflow,
         pool_timeout=settings.tuning.database_pool_timeout_seconds,
-        # A restarted server leaves dead connections in the pool, on which requests would fail.
-        pool_pre_ping=True,
         # Parameters contain the text of memories, which must not get into messages and logs.
         hide_parameters=True,
         execution_options={OPENER: opener, TRANSACTION_LIMIT: _limit(settings)},
     )
+    _check_idle(engine.sync_engine)
+    return engine
+
+
+def _check_idle(engine: Engine) -> None:
+    """Make the pool check a connection before its use, if it may have been lost."""
+    # The pool's own check asks before each transaction, which is a large part of a short one.
+    dialect = engine.dialect
+
+    def note(_: object, entry: ConnectionPoolEntry) -> None:
+        entry.info[_USED] = monotonic()
+
+    def check(connection: DBAPIConnection, entry: ConnectionPoolEntry, _: object) -> None:
+        used = entry.info.get(_USED)
+        if used is None or is_fresh(cast("Connection", entry.driver_connection), used):
+            return
+        try:
+            dialect.do_ping(connection)
+        except psycopg.Error as error:
+            # The others are likely to be broken, too.
+            raise InvalidatePoolError from error
+
+    event.listen(engine, "checkin", note)
+    event.listen(engine, "checkout", check)
+
+
+def is_fresh(connection: Connection, used: float) -> bool:
+    """Return True if an idle connection, last used at a monotonic time, needs no check."""
+    if connection.closed or monotonic() - used >= _FRESH_SECONDS:
+        return False
+    # A server that ends a connection says so, and nothing else arrives at an idle one.
+    arrivals = select.poll()
+    arrivals.register(connection.fileno(), select.POLLIN)
+    return not arrivals.poll(0)
 
 
 async def _checked(connect: Connect, check: Check) -> Connection:

@@ -22,7 +22,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine
 from sqlalchemy.pool import QueuePool
 
 from app.adapters.concurrency import consume_exception
-from app.adapters.db.engine import TRANSACTION_LIMIT, Connection
+from app.adapters.db.engine import TRANSACTION_LIMIT, Connection, is_fresh
 from app.adapters.db.errors import meets_split, unavailable
 from app.adapters.db.nodes import Nodes, working_for
 from app.adapters.db.statistics import TableStatistics
@@ -42,8 +42,6 @@ _CLOSE_PAUSE_SECONDS = 0.005
 _LONG_READS = 2
 """Long reads at a time, so that short ones of others find a core, here and in Postgres."""
 MAX_CONNECTIONS = 10
-_FRESH_SECONDS = 1.0
-"""Idle time after which a connection is checked: a database restart may have broken it."""
 _SPLIT_PAUSES_SECONDS = (0.05, 0.2)
 Row = tuple[Any, ...]
 Statement = tuple[bytes, Sequence[Any]]
@@ -243,7 +241,7 @@ class DirectConnections:
     async def _take(self) -> Connection:
         while self._idle:
             connection, used = self._idle.pop()
-            if monotonic() - used < _FRESH_SECONDS or await _answers(connection):
+            if is_fresh(connection, used) or await _answers(connection):
                 return connection
         return await self._open()
 

@@ -356,21 +356,33 @@ async def find_nearest_to_each(
             for selection in near
         ]
         return [[NearMemory(*row) for row in rows] for rows in results]
+    values = query.values() | {"model_id": model_id, "vectors": list(vectors), "count": limit}
+    statement = _to_each(query) if not query.is_unfiltered else _unfiltered_to_each()
+    hits: list[list[NearMemory]] = [[] for _ in vectors]
+    for position, *row in await session.execute(statement, values):
+        hits[position - 1].append(NearMemory(*row))
+    return hits
+
+
+@cache
+def _unfiltered_to_each() -> Select[*tuple[Any, ...]]:
+    return _to_each(any_query())
+
+
+def _to_each(query: ScopeQuery) -> Select[*tuple[Any, ...]]:
+    """Select the `count` memories nearest to each of `vectors`; these are parameters."""
     asked = (
-        func.unnest(literal(list(vectors), ARRAY(EMBEDDING)))
+        func.unnest(bindparam("vectors", type_=ARRAY(EMBEDDING)))
         .table_valued(column("vector", EMBEDDING), with_ordinality="position")
         .render_derived(name="asked")
     )
-    near_each = nearest(query, model_id, asked.c.vector, limit).lateral("near")
-    both = asked.join(near_each, true())
-    statement = _select_near([asked.c.position, *NEAR_COLUMNS], query, near_each, both).order_by(
-        None
-    )
-    statement = statement.order_by(asked.c.position, near_each.c.distance, near_each.c.memory_id)
-    hits: list[list[NearMemory]] = [[] for _ in vectors]
-    for position, *row in await session.execute(statement):
-        hits[position - 1].append(NearMemory(*row))
-    return hits
+    model_id: Any = bindparam("model_id", type_=Text)
+    limit: Any = bindparam("count", type_=Integer)
+    near = nearest(query, model_id, asked.c.vector, limit).lateral("near")
+    both = asked.join(near, true())
+    statement = _select_near([asked.c.position, *NEAR_COLUMNS], query, near, both)
+    # Without the order of one vector's memories.
+    return statement.order_by(None).order_by(asked.c.position, near.c.distance, near.c.memory_id)
 
 
 def _select_near(

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from datetime import datetime, timedelta
 from enum import Enum
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from sqlalchemy import (
@@ -12,6 +12,7 @@ from sqlalchemy import (
     Select,
     and_,
     any_,
+    bindparam,
     delete,
     exists,
     func,
@@ -45,6 +46,7 @@ transaction, one for clock differences, and twice the recovery time of a two-pha
 _IS_RESTORING = b"""
 select true from engines where engine_id = $1 and restore is not null and delete_time is null
 """
+_MODEL = select(EngineRow.embedding_model).where(EngineRow.engine_id == bindparam("engine_id"))
 # Citus answers a statement over all shards with all rows or with none. So each node is asked for
 # the ids on it; then the statement names them, and reaches no other node.
 _REACHABLE_IDS = text("""
@@ -91,21 +93,30 @@ async def get(
         FailedPrecondition: the engine is being restored.
         NotFound: no such engine in this project and location.
     """
-    statement = select(EngineRow).where(
-        EngineRow.engine_id == name.engine, EngineRow.delete_time.is_(None), _lies_in(name.parent)
-    )
-    if lock is Lock.SHARED:
-        statement = statement.with_for_update(key_share=True, read=True)
-    elif lock is Lock.UPDATE:
-        statement = statement.with_for_update(key_share=True)
-    elif lock is Lock.EXCLUSIVE:
-        statement = statement.with_for_update()
-    row = (await session.execute(statement)).scalar_one_or_none()
+    parts = {"project": name.project, "location": name.location}
+    parts = {part: value for part, value in parts.items() if value != WILDCARD}
+    values = {"engine_id": name.engine, **parts}
+    row = (await session.execute(_living(lock, tuple(parts)), values)).scalar_one_or_none()
     if row is None:
         raise NotFound.of(name)
     if row.restore is not None and not even_restoring:
         raise under_restore(name)
     return row
+
+
+@cache
+def _living(lock: Lock, parts: Sequence[str]) -> Select[EngineRow]:
+    """Select an engine by its id and by these parts of its name; each value is a parameter."""
+    # Cached, since every request that changes something sends it, and building it costs the most.
+    columns = (EngineRow.engine_id, *(getattr(EngineRow, part) for part in parts))
+    statement = select(EngineRow).where(
+        EngineRow.delete_time.is_(None), *(column == bindparam(column.key) for column in columns)
+    )
+    if lock is Lock.SHARED:
+        return statement.with_for_update(key_share=True, read=True)
+    if lock is Lock.UPDATE:
+        return statement.with_for_update(key_share=True)
+    return statement.with_for_update() if lock is Lock.EXCLUSIVE else statement
 
 
 def locked(name: EngineName, lock: Lock = Lock.SHARED) -> Callable[[Session], Awaitable[EngineRow]]:
@@ -251,8 +262,7 @@ async def find_language(session: Session, engine_id: int) -> str | None:
 
 async def find_model(session: Session, engine_id: int) -> str | None:
     """Return the embedding model that serves an engine, if any."""
-    statement = select(EngineRow.embedding_model).where(EngineRow.engine_id == engine_id)
-    return (await session.execute(statement)).scalar_one_or_none()
+    return (await session.execute(_MODEL, {"engine_id": engine_id})).scalar_one_or_none()
 
 
 async def adopt_model(session: Session, engine_id: int, model_id: str, dimensions: int) -> str:
