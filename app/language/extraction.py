@@ -40,7 +40,7 @@ _MAX_JUDGED = 500
 """Maximum number of sentences that are judged in one generation."""
 _BEFORE = 800
 """Maximum characters of the words before a sentence that the judge reads: their end."""
-_KEEPS, _FORGETS, _SURELY_FORGETS = 0.6, 0.5, 0.9
+_KEEPS, _FORGETS, _SURELY_FORGETS = 0.6, 0.5, 0.75
 """Probabilities from which on a sentence without a rule's finding is kept, or is a request to
 forget; the last is for a sentence in which a rule has found a fact."""
 _LIKELY_STATES_NOTHING = 0.15
@@ -165,16 +165,22 @@ class Extraction:
     def _understand(self, lines: Sequence["_Line"]) -> Iterator[None]:
         last: Candidate | None = None
         before: Sentence | None = None
+        told: Sentence | None = None
         for line in lines:
             yield
-            if last and before and _belongs_to(last, line.sentence, before.end, line.tongue):
+            if last and before and _belongs_to(last, line, before.end):
                 self._found[-1] = _extended(last, before.start, line)
                 last = None
                 continue
             stated, left_out = line.stated
+            is_asked = any(one.forget for one in stated)
+            if is_asked and told:
+                around = line.turn.text[told.start : line.sentence.end]
+                stated = [replace(one, context=around) for one in stated]
             self._found += stated
             self.left_out += left_out
             before, last = line.sentence, stated[-1] if stated else None
+            told = told if is_asked else before
 
 
 def direct(facts: Sequence[tuple[str, Sequence[Topic]]]) -> list[Candidate]:
@@ -229,6 +235,7 @@ class _Line:
         question: the assistant's message immediately before it.
         greeted: True if the conversation's opening greeting precedes it.
         unsays: True if it takes back a statement that is not in these turns.
+        is_secret: True if it asks to forget something, and not to store its own words either.
     """
 
     sentence: Sentence
@@ -239,6 +246,7 @@ class _Line:
     settings: _Settings
     greeted: bool = False
     unsays: bool = False
+    is_secret: bool = False
 
     @property
     def turn(self) -> Turn:
@@ -285,6 +293,19 @@ class _KeptLines(list[_Line]):
         del self[-1:]
         self._silent = min(self._silent, len(self))
 
+    def keep_secret(self, line: _Line) -> bool:
+        """Obey a request for secrecy; return True if it concerns the next sentence."""
+        text = line.sentence.text
+        if not only_asks_for_secrecy(text):
+            # What it says may be about a memory.
+            if line.odds is not None and line.odds.forget >= _SURELY_FORGETS:
+                self.append(replace(line, is_secret=True))
+            return False
+        if not self or text.endswith(":"):
+            return True
+        self.drop_last()
+        return False
+
 
 def _read_turn(
     user_turn: _UserTurn, lines: _KeptLines, before: _KeptLines, settings: _Settings
@@ -303,10 +324,7 @@ def _read_turn(
             if not lines.take_back() and not is_idiom(sentence.text) and not before.take_back():
                 lines.append(replace(line, unsays=True))
         elif len(sentence.text) <= MAX_FACT and is_secret(sentence.text):
-            if only_asks_for_secrecy(sentence.text):
-                hidden = not lines or sentence.text.endswith(":")
-                if not hidden:
-                    lines.drop_last()
+            hidden = lines.keep_secret(line)
         elif hidden:
             hidden = False
         else:
@@ -316,9 +334,11 @@ def _read_turn(
         question = ""
 
 
-def _belongs_to(last: Candidate, sentence: Sentence, end: int, tongue: str) -> bool:
-    near = 0 <= sentence.start - end <= 2
-    return near and not last.forget and not sentence.quoted and follows_on(sentence.text, tongue)
+def _belongs_to(last: Candidate, line: _Line, end: int) -> bool:
+    sentence, odds = line.sentence, line.odds
+    is_near = 0 <= sentence.start - end <= 2 and not sentence.quoted
+    asks = last.forget or (odds is not None and odds.forget >= _FORGETS)
+    return is_near and not asks and follows_on(sentence.text, line.tongue)
 
 
 def _extended(last: Candidate, begin: int, line: _Line) -> Candidate:
@@ -335,9 +355,10 @@ def _extended(last: Candidate, begin: int, line: _Line) -> Candidate:
 def _from_line(line: _Line, left_out: list[Candidate]) -> Iterator[Candidate]:
     if line.sentence.quoted or len(line.source) > MAX_FACT:
         return
-    if line.unsays:
+    if line.unsays or line.is_secret:
         asked = clean(line.sentence.text).strip(" .!")
-        yield Candidate(asked, (), line.source, line.position, forget=True)
+        asking = Candidate(asked, (), line.source, line.position, forget=True)
+        yield replace(asking, is_secret=line.is_secret)
         return
     for said, tongue in _as_judged(line, list(_statements(line))):
         if said.forget:

@@ -5,11 +5,11 @@ contradiction. No other content of a memory is lost. Where the rules find no rel
 judge may take a memory of one sentence for the former state of a fact, unless a person set it.
 """
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from app.language.facts import Candidate, Neighbour, Verdict, shown
-from app.language.forgetting import is_another, is_everything, meant, names_something
+from app.language.forgetting import is_another, is_everything, meant
 from app.language.heads import NEAR, Array, Heads, PairOdds
 from app.language.relations import Statement, corrected, is_one_sentence, overruled, read, same
 from app.language.tongues import is_english
@@ -41,26 +41,41 @@ class _Entry:
 ASKED = "asked to forget"
 """The reason of deletions on request."""
 _CONTRADICTED = "contradicted"
-_OVER, _ASKED_FOR = 0.6, 0.4
-"""Least probabilities of a fact that replaces another, and of one to forget."""
+_OVER = 0.6
+"""Least probability of a fact that replaces another."""
+_ASKED_FOR, _BY_LEAD, _GREATEST_LEAD = 0.42, 1.6, 0.3
+"""Least score of the fact that a request to forget means: its cosine, of at least `NEAR`, and 1.6
+times its lead over the next fact. 68 % of 706 labelled requests reach it, and 91 % of these mean
+that fact."""
 
 
 @dataclass(frozen=True)
 class PairJudge:
-    """The learned judge of pairs, with the vectors of all candidates."""
+    """The learned judge of pairs, with vectors of length 1.
+
+    Attributes:
+        vectors: the vector of each candidate.
+        around: the vector of each request that points back, with the sentence before it.
+        stored: the vectors of the stored memories near such requests, by id.
+    """
 
     heads: Heads
     vectors: Sequence[Array]
+    around: Sequence[Array | None]
+    stored: Mapping[str, Array]
 
-    def between(self, position: int, other: int) -> float:
-        """Return the cosine of two candidates."""
-        return float(self.vectors[position] @ self.vectors[other])
+    def cosine(self, entry: _Entry, position: int, cosines: _Cosines) -> float:
+        """Return the similarity of an entry to a candidate; 0 if it was not shown for it."""
+        if entry.memory_id is not None:
+            return cosines.get(entry.memory_id, 0.0)
+        return float(self.vectors[position] @ self.vectors[entry.candidates[-1]])
 
-    def relate(
-        self, facts: Sequence[str], said: str, position: int, cosines: Sequence[float]
-    ) -> list[PairOdds]:
-        """Relate the statement of a candidate to facts."""
-        return self.heads.relate(facts, said, self.vectors[position], cosines)
+    def cosine_around(self, entry: _Entry, around: Array) -> float:
+        """Return the similarity of an entry to a request with the sentence before it, or 0."""
+        if entry.memory_id is not None:
+            vector = self.stored.get(entry.memory_id)
+            return 0.0 if vector is None else float(around @ vector)
+        return float(around @ self.vectors[entry.candidates[-1]])
 
 
 @dataclass
@@ -86,15 +101,15 @@ class _Bench:
         """Return what the learned judge says of each entry that a vector can be compared with."""
         if self.judge is None:
             return []
-        near = []
-        for entry in entries:
-            cosine = cosines.get(entry.memory_id)
-            if entry.memory_id is None:
-                cosine = self.judge.between(position, entry.candidates[-1])
-            if cosine is not None and cosine >= NEAR:
-                near.append((entry, cosine))
-        facts = [entry.said.fact for entry, _ in near]
-        found = self.judge.relate(facts, said, position, [cosine for _, cosine in near])
+        judge = self.judge
+        near = [(entry, judge.cosine(entry, position, cosines)) for entry in entries]
+        near = [one for one in near if one[1] >= NEAR]
+        found = judge.heads.relate(
+            [entry.said.fact for entry, _ in near],
+            said,
+            judge.vectors[position],
+            [cosine for _, cosine in near],
+        )
         return list(zip((entry for entry, _ in near), found, strict=True))
 
     def end(self, entry: _Entry, reason: str, candidate: int) -> None:
@@ -155,17 +170,53 @@ def _forget(
             if by_meaning and entry.memory_id is not None and entry.memory_id in cosines
         }
         facts = [entry.said.fact for entry in live]
-        chosen = [live[at] for at in meant(candidate.fact, candidate.source, facts, near)]
-        is_open = not chosen and names_something(candidate.fact) and is_english(candidate.fact)
-        open_entries = [
-            entry for entry in live if is_open and not is_another(candidate.fact, entry.said.fact)
-        ]
-        judged = bench.judged(open_entries, candidate.fact, position, cosines)
-        if judged:
-            entry, odds = max(judged, key=lambda one: one[1].over)
-            chosen = [entry] if odds.over >= _ASKED_FOR else []
+        if bench.judge is None or not is_english(candidate.compared):
+            chosen = [live[at] for at in meant(candidate.fact, candidate.source, facts, near)]
+        else:
+            chosen = _meant(bench, live, candidate, position, cosines)
     for entry in chosen:
         bench.end(entry, ASKED, position)
+
+
+def _meant(
+    bench: _Bench, live: list[_Entry], asked: Candidate, position: int, cosines: _Cosines
+) -> list[_Entry]:
+    """Return the entries that an English request means: the nearest, and those with its words."""
+    judge = bench.judge
+    assert judge is not None
+    live = [entry for entry in live if not _is_new_in(asked.source, entry)]
+    nearest = _nearest(live, [judge.cosine(one, position, cosines) for one in live], asked)
+    facts = [entry.said.fact for entry in live]
+    named = [live[at] for at in meant(asked.fact, asked.source, facts, {})]
+    if named and asked.names_by_rule and (nearest is None or nearest in named):
+        return named
+    around = judge.around[position]
+    if nearest is not None or around is None:
+        return [nearest] if nearest else []
+    # What it points to is not a fact to keep itself.
+    pointed = [entry for entry in live if _is_new_in(asked.context, entry)]
+    others = [entry for entry in live if entry not in pointed]
+    nearest = _nearest(others, [judge.cosine_around(one, around) for one in others], asked)
+    return [*pointed, nearest] if nearest else pointed
+
+
+def _is_new_in(text: str, entry: _Entry) -> bool:
+    """Return True if an entry is a fact of this conversation that a text states."""
+    return entry.memory_id is None and entry.said.fact.strip(" .!") in text
+
+
+def _nearest(
+    entries: Sequence[_Entry], cosines: Sequence[float], asked: Candidate
+) -> _Entry | None:
+    """Return the entry nearest to a request; None if it is far, or another is as near."""
+    ranked = sorted(range(len(entries)), key=lambda at: cosines[at], reverse=True)
+    if not ranked or cosines[ranked[0]] < NEAR:
+        return None
+    entry, cosine = entries[ranked[0]], cosines[ranked[0]]
+    # Alone, a fact may be near for want of another.
+    lead = min(cosine - cosines[ranked[1]], _GREATEST_LEAD) if ranked[1:] else 0.0
+    is_sure = cosine + _BY_LEAD * lead >= _ASKED_FOR
+    return entry if is_sure and not is_another(asked.fact, entry.said.fact) else None
 
 
 def _take(bench: _Bench, new: Statement, position: int, cosines: _Cosines) -> None:

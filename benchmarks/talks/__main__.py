@@ -124,7 +124,8 @@ async def measure(bank: Bank, talk: Json, *, verbose: bool) -> Counter[str]:
         stored = await bank.stored(scope)
         live = list(stored.values())
         unmet = operation["metadata"].get("unmetForgetRequests", [])
-        near = {stored[name] for one in unmet for name in one.get("nearest", ()) if name in stored}
+        names = (name for one in unmet for name in one.get("nearest", ()))
+        near |= {stored[name] for name in names if name in stored}
         was_live |= set(live)
     for text in live:
         verdict = gold.judged(text, live)

@@ -51,6 +51,11 @@ class _HalfVectorDumper(Dumper):
 psycopg.adapters.register_dumper(HalfVector, _HalfVectorDumper)
 
 
+def read_half_vector(sent: bytes) -> NDArray[np.float32]:
+    """Return the values of a vector from the output of `halfvec_send`."""
+    return np.frombuffer(sent, ">f2", offset=_HEADER.size).astype(np.float32)
+
+
 class Numbers:
     """Many vectors of any lengths in one parameter, an array of `real`."""
 

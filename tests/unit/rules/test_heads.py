@@ -75,7 +75,7 @@ def test_a_fact_is_replaced_less_surely_beside_a_nearer_one(minilm: MiniLm) -> N
     assert far < alone[1]
 
 
-def _candidates(minilm: MiniLm, *texts: str) -> list[str]:
+def _judged(minilm: MiniLm, *texts: str) -> Extraction:
     reading = Extraction([Turn("user", text) for text in texts], now=NOW)
     sentences = reading.open_sentences()
     found = Heads.load().judge(
@@ -84,7 +84,11 @@ def _candidates(minilm: MiniLm, *texts: str) -> list[str]:
         minilm.vectors([one.before for one in sentences]),
     )
     reading.judged({one.place: odds for one, odds in zip(sentences, found, strict=True)})
-    return [f"{one.forget:d} {one.fact}" for one in whole(reading.steps())]
+    return reading
+
+
+def _candidates(minilm: MiniLm, *texts: str) -> list[str]:
+    return [f"{one.forget:d} {one.fact}" for one in whole(_judged(minilm, *texts).steps())]
 
 
 def test_facts_are_found_that_no_rule_knows(minilm: MiniLm) -> None:
@@ -149,7 +153,7 @@ def _merged(
         )
         for n, fact in enumerate(facts)
     ]
-    judge = PairJudge(Heads.load(), [vectors[0]])
+    judge = PairJudge(Heads.load(), [vectors[0]], [None], {})
     found = whole(consolidate(candidates, [near], max_deletes=5, max_forgets=5, judge=judge))
     return [(one.action, one.memory_id, one.fact) for one in found.verdicts]
 
@@ -230,3 +234,47 @@ def test_weights_have_a_column_for_each_class() -> None:
     heads = Heads.load()
     assert heads.sentence.shape[1] == len(SENTENCE_CLASSES)
     assert heads.pair.shape[1] == len(PAIR_CLASSES)
+
+
+_KEPT = [
+    "My key safe number is 4471.",
+    "I have half a grapefruit every breakfast.",
+    "I have a dog.",
+]
+
+
+@pytest.mark.parametrize(
+    ("said", "gone"),
+    [
+        ("The key safe number, forget you ever had it.", ["m0"]),
+        ("I told you about my grapefruit. Be so good as to strike that from your notes.", ["m1"]),
+        ("Now two things off your books.", []),
+        ("Could you drop what I told you about the loan?", []),
+    ],
+    ids=["named before", "named by the sentence before", "names nothing", "names another thing"],
+)
+def test_a_request_in_other_words_ends_the_one_fact_that_is_clearly_nearest(
+    minilm: MiniLm, said: str, gone: list[str]
+) -> None:
+    reading = _judged(minilm, said)
+    candidates = [one for one in whole(reading.steps()) if one.forget]
+    texts = [one.compared for one in candidates]
+    stored = dict(zip(("m0", "m1", "m2"), minilm.vectors(_KEPT), strict=True))
+    vectors = list(minilm.vectors(texts))
+    around = [minilm.vectors([one.around])[0] if one.around else None for one in candidates]
+    near = [
+        [
+            Neighbour(name, 1, fact, float(np.linalg.norm(vector - stored[name])))
+            for name, fact in zip(stored, _KEPT, strict=True)
+        ]
+        for vector in vectors
+    ]
+    judge = PairJudge(Heads.load(), vectors, around, stored)
+    found = whole(consolidate(candidates, near, max_deletes=5, max_forgets=5, judge=judge))
+    assert [one.memory_id for one in found.verdicts if one.action == "DELETE"] == gone
+
+
+def test_a_request_does_not_belong_to_the_fact_before_it(minilm: MiniLm) -> None:
+    asked = "And please don't hang on to what I told you about my grandma's money"
+    found = _candidates(minilm, f"I am allergic to cats. {asked}.")
+    assert found == ["0 I am allergic to cats.", f"1 {asked}"]

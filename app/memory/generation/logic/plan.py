@@ -160,7 +160,7 @@ def _change(
         version=near.version if near else None,
         fact=fact,
         topics=topics,
-        extracted=tuple(map(QuotedFact.of, based_on)),
+        extracted=tuple(QuotedFact.of(one) for one in based_on if not one.is_secret),
         reason=verdict.reason,
         turns=tuple(candidate.turn for candidate in based_on),
     )
@@ -215,7 +215,7 @@ def by_rules(
             unreached(candidate, neighbours[at], by_meaning=by_meaning),
         )
         for at, candidate in enumerate(candidates)
-        if candidate.forget and (at not in met or at in ruled.capped)
+        if candidate.forget and not candidate.is_secret and (at not in met or at in ruled.capped)
     ]
     planned = plan(candidates, within_reach, ruled.verdicts, caps.all)
     return replace(planned, outcome=replace(planned.outcome, unmet=left_undone))

@@ -6,12 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.adapters.llm.embedders import SUCCESSORS
-from app.language import heads
 from app.language.extraction import OpenSentence
 from app.language.heads import Heads, SentenceOdds
 from app.language.merging import PairJudge
-from app.memory.generation.services.neighbours import NearCandidates
+from app.memory.generation.services.neighbours import NearCandidates, Neighbourhood, is_judged
 from app.memory.memories.services.embedding import EngineEmbedding
 
 
@@ -26,7 +24,7 @@ class Judges:
         self, sentences: Sequence[OpenSentence]
     ) -> Mapping[tuple[int, int], SentenceOdds]:
         """Return the odds of each sentence by its place; {} while the embedder gives no vectors."""
-        if not sentences or not _is_judged(await self.embedding.model_of(self.engine_id)):
+        if not sentences or not is_judged(await self.embedding.model_of(self.engine_id)):
             return {}
         texts = dict.fromkeys(text for one in sentences for text in (one.text, one.before))
         vectors = await self.embedding.vectors(self.engine_id, [*texts])
@@ -41,14 +39,12 @@ class Judges:
         )
         return {one.place: found for one, found in zip(sentences, odds, strict=True)}
 
-    async def of_pairs(self, near: NearCandidates) -> PairJudge | None:
+    async def of_pairs(self, near: NearCandidates, scope: Neighbourhood) -> PairJudge | None:
         """Return the judge for candidates whose vectors are known, else None."""
-        if not _is_judged(near.model_id):
+        if not is_judged(near.model_id):
             return None
         loaded = await asyncio.to_thread(Heads.load)
-        return PairJudge(loaded, [near.vectors[one.fact] for one in near.candidates])
-
-
-def _is_judged(model_id: str) -> bool:
-    # Vectors of the former weights are comparable: the present ones compute their queries.
-    return SUCCESSORS.get(model_id, model_id) == heads.MODEL_ID
+        stored = await scope.stored_vectors(near)
+        vectors = [near.vectors[one.compared] for one in near.candidates]
+        around = [near.vectors.get(one.around) for one in near.candidates]
+        return PairJudge(loaded, vectors, around, stored)

@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from app.adapters.llm.embedders import SUCCESSORS
 from app.adapters.llm.ports import Vectors
 from app.adapters.resources import Resources
 from app.kernel.ids import scope_hash
 from app.kernel.names import EngineName
+from app.language import heads
 from app.language.facts import Candidate, Neighbour
 from app.language.forgetting import is_everything, means_everything
 from app.language.spans import UNTIMED
@@ -63,7 +65,7 @@ class NearCandidates:
     Attributes:
         older: the outcomes of former candidates, which were taken back later than they were stated.
         model_id: the model of the vectors; empty if the distances are based on shared words.
-        vectors: the vector of each fact by that model.
+        vectors: the vector of each compared text by that model.
     """
 
     candidates: Sequence[Candidate]
@@ -96,12 +98,15 @@ class Neighbourhood:
         # While the engine's model is unavailable or is being replaced, shared words are
         # compared.
         facts = [candidate.fact for candidate in candidates]
-        vectors = await self.embedding.vectors(self.engine.engine, facts)
+        judged = candidates if is_judged(await self.embedding.model_of(self.engine.engine)) else ()
+        texts = [candidate.compared for candidate in judged] or facts
+        around = [text for candidate in judged if (text := candidate.around)]
+        vectors = await self.embedding.vectors(self.engine.engine, [*texts, *around])
         by_vectors = (
-            await self._near_by_vectors([vectors[fact] for fact in facts]) if vectors else None
+            await self._near_by_vectors([vectors[text] for text in texts]) if vectors else None
         )
         near = await self._near_by_words(facts) if by_vectors is None else by_vectors
-        model_id = vectors[facts[0]].model_id if by_vectors else None
+        model_id = vectors[texts[0]].model_id if by_vectors else None
         if any(candidate.forget and is_everything(candidate.fact) for candidate in candidates):
             async with self.resources.db.snapshot() as session:
                 forgotten = retrieval.newest(self._most_forgotten)
@@ -112,7 +117,7 @@ class Neighbourhood:
                 for candidate, row in zip(candidates, near, strict=True)
             ]
         in_time = await self._in_time(candidates, [NearMemories(row) for row in near])
-        values = {fact: vector.values for fact, vector in vectors.items()} if model_id else {}
+        values = {text: vector.values for text, vector in vectors.items()} if model_id else {}
         return replace(in_time, model_id=model_id or "", vectors=values)
 
     async def searched(
@@ -248,6 +253,18 @@ class Neighbourhood:
             for row in distances
         ]
 
+    async def stored_vectors(self, near: NearCandidates) -> Mapping[str, Vectors]:
+        """Return the vectors of the memories near requests that point back, by memory id."""
+        ids = {
+            memory.memory_id
+            for candidate, row in zip(near.candidates, near.rows, strict=True)
+            for memory in row
+            if candidate.around
+        }
+        return await fast_sql.find_vectors(
+            self.resources.db, self._query(), near.model_id, sorted(ids)
+        )
+
     async def histories(self, memory_ids: Sequence[str], shown: int) -> Mapping[str, list[str]]:
         """Return earlier facts of memories, newest first; `shown` counts the present revision."""
         if shown <= 1 or not memory_ids:
@@ -284,6 +301,12 @@ class Neighbourhood:
         if strategy is not MetadataMergeStrategy.REQUIRE_EXACT_MATCH:
             return None
         return metadata_column(self.request)
+
+
+def is_judged(model_id: str) -> bool:
+    """Return True if the learned judges were trained on the vectors of this model."""
+    # Vectors of the former weights are comparable: the present ones compute their queries.
+    return SUCCESSORS.get(model_id, model_id) == heads.MODEL_ID
 
 
 def _forgets_everything(candidate: Candidate) -> bool:

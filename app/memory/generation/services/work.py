@@ -226,7 +226,7 @@ class Generation:
             return unconsolidated(candidates)
         near = await self.scope.near(candidates)
         by_meaning = _MEASURED_MODEL in near.model_id
-        judge = await self._judges.of_pairs(near)
+        judge = await self._judges.of_pairs(near, self.scope)
         planned = await in_pieces(
             by_rules(near.candidates, near.rows, self._caps, by_meaning=by_meaning, judge=judge)
         )

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import Integer, Select, Text, bindparam, func, select, true
 from sqlalchemy.dialects.postgresql import ARRAY
 
@@ -22,13 +24,13 @@ from app.adapters.db.hot_sql import at_once, filled, prepared, text_of
 from app.adapters.db.lists import FEW, ReadRows, Slice, bytes_of, read_by_key
 from app.adapters.db.server import Row
 from app.adapters.db.session import Database
-from app.adapters.db.vectors import EMBEDDING, HalfVector
+from app.adapters.db.vectors import EMBEDDING, HalfVector, read_half_vector
 from app.kernel.paging import first_within
 from app.kernel.reads import hold
 from app.language.bm25 import Bm25, count_holding
 from app.memory.memories.store.columns import MemoryRecord
 from app.memory.memories.store.fast_sql import COLUMNS
-from app.memory.memories.store.tables import MemoryRow
+from app.memory.memories.store.tables import MemoryRow, MemoryVectorRow
 from app.memory.retrieval.logic.ranking import (
     CANDIDATE_FIELDS,
     NO_NEIGHBOUR,
@@ -58,6 +60,7 @@ from app.memory.retrieval.store.nearest import (
     Vector,
     any_query,
     at_scope,
+    has_vector,
     nearest,
     of_any_scope,
 )
@@ -204,6 +207,27 @@ async def find_near_by_ids(
 def _near_by_ids() -> Select[*tuple[Any, ...]]:
     is_named = MemoryRow.memory_id == func.any(bindparam("memory_ids", type_=ARRAY(Text)))
     return select(*NEAR_COLUMNS).where(any_query().condition(), is_named)
+
+
+async def find_vectors(
+    db: Database, query: ScopeQuery, model_id: str, memory_ids: Sequence[str]
+) -> dict[str, NDArray[np.float32]]:
+    """Return the vectors by a model of memories of the scope by their ids; filters do not count."""
+    if not memory_ids:
+        return {}
+    values = query.values() | {"model_id": model_id, "memory_ids": list(memory_ids)}
+    rows = await db.run(*prepared(_vectors_by_ids(), values))
+    return {memory_id: read_half_vector(sent) for memory_id, sent in rows}
+
+
+@cache
+def _vectors_by_ids() -> Select[*tuple[Any, ...]]:
+    is_named = MemoryVectorRow.memory_id == func.any(bindparam("memory_ids", type_=ARRAY(Text)))
+    model_id: Any = bindparam("model_id", type_=Text)
+    sent = func.halfvec_send(MemoryVectorRow.vector)
+    return select(MemoryVectorRow.memory_id, sent).where(
+        has_vector(any_query(), model_id), is_named
+    )
 
 
 async def find_by_ids(
