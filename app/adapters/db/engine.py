@@ -36,7 +36,7 @@ _MAX_PORT = 65_535
 _FRESH_SECONDS = 1.0
 """Idle time after which a connection is checked, since its server may have vanished."""
 _USED = "used"
-"""What the pool notes of a connection: when it was returned."""
+"""Key of the time at which a connection came back to the pool."""
 
 
 class AddressError(ValueError):

@@ -247,7 +247,7 @@ _KEPT = [
     ("said", "gone"),
     [
         ("The key safe number, forget you ever had it.", ["m0"]),
-        ("I told you about my grapefruit. Be so good as to strike that from your notes.", ["m1"]),
+        ("I told you about my grapefruit. Kindly strike that from your memory.", ["m1"]),
         ("Now two things off your books.", []),
         ("Could you drop what I told you about the loan?", []),
     ],
