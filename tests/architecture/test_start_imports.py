@@ -25,6 +25,7 @@ _KEPT_OUT = {
     "onnxruntime": "the embedder, once it is loaded",
     "puremagic": "files of unknown type",
     "pydantic_ai": "a text model, once it is called",
+    "rich": "bars of commands and their help",
     "tiktoken": "counts of tokens by encoding",
     "tokenizers": "the embedder, once it is loaded",
 }
