@@ -19,7 +19,7 @@ from app.language.facts import MANAGED_TOPICS, MAX_FACT, Candidate, Topic, Turn
 from app.language.forgetting import is_request
 from app.language.heads import SentenceOdds
 from app.language.lexicon import language
-from app.language.requests import RequestedFact
+from app.language.requests import RequestedFact, is_about_memory, points_back
 from app.language.scoring import classify
 from app.language.sentences import Sentence, own_words, sentences
 from app.language.statements import (
@@ -174,13 +174,14 @@ class Extraction:
                 continue
             stated, left_out = line.stated
             is_asked = any(one.forget for one in stated)
-            if is_asked and told:
-                around = line.turn.text[told.start : line.sentence.end]
+            if is_asked and told and points_back(line.sentence.text):
+                around = f"{told.text} {line.sentence.text}"
                 stated = [replace(one, context=around) for one in stated]
             self._found += stated
             self.left_out += left_out
             before, last = line.sentence, stated[-1] if stated else None
-            told = told if is_asked else before
+            if not is_asked:
+                told = before if len(before.text) <= MAX_FACT else None
 
 
 def direct(facts: Sequence[tuple[str, Sequence[Topic]]]) -> list[Candidate]:
@@ -289,16 +290,20 @@ class _KeptLines(list[_Line]):
         return False
 
     def drop_last(self) -> None:
-        """Drop the last sentence, if there is one."""
-        del self[-1:]
-        self._silent = min(self._silent, len(self))
+        """Drop the last sentence, if there is one, but no request to forget."""
+        for at in reversed(range(len(self))):
+            if not self[at].is_secret:
+                del self[at]
+                self._silent = min(self._silent, at)
+                return
 
     def keep_secret(self, line: _Line) -> bool:
         """Obey a request for secrecy; return True if it concerns the next sentence."""
         text = line.sentence.text
         if not only_asks_for_secrecy(text):
             # What it says may be about a memory.
-            if line.odds is not None and line.odds.forget >= _SURELY_FORGETS:
+            is_sure = line.odds is not None and line.odds.forget >= _SURELY_FORGETS
+            if is_sure and is_about_memory(text):
                 self.append(replace(line, is_secret=True))
             return False
         if not self or text.endswith(":"):

@@ -1,6 +1,5 @@
 """Plain values exchanged by extraction, consolidation and planning."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
@@ -49,7 +48,8 @@ class Candidate:
         source: the words of the input that support it, verbatim; empty for a direct memory.
         dated_by_now: True if a date in it was resolved against the clock, as the turn had no time.
         doubtful: True if a model has to confirm it before it counts.
-        context: the sentences around `source`; "" if they are not known.
+        context: the sentences around `source`; "" if they are not known. Without a model, the
+            sentence before a request to forget that points back to it, and the request.
         question: the end of the assistant's message, if the fact may answer it.
         said_at: the time of the statement; None if times do not count.
         is_repeat: True if its line may have been read before: it then only confirms a memory.
@@ -71,31 +71,12 @@ class Candidate:
     is_secret: bool = False
 
     @property
-    def compared(self) -> str:
-        """The text to compare by meaning: a fact, or the whole sentence of a request to forget."""
-        return self.source if self.forget and self.source else self.fact
-
-    @property
     def names_by_rule(self) -> bool:
         """True if a rule has found the words of a request that name the thing to forget."""
         return self.fact.strip(_ENDS) != self.source.strip(_ENDS)
 
-    @property
-    def around(self) -> str:
-        """The text to compare for a request that points to the sentence before it; "" for others.
-
-        Such a request names nothing itself: "I mentioned my eyes. Would you strike that out?"
-        """
-        points = self.forget and self.context and _POINTS_BACK.search(self.source)
-        return self.context if points else ""
-
 
 _ENDS = " .,;:!?"
-_POINTS_BACK = re.compile(
-    r"\b(?:it|that|this|them|these|those)\b(?=\W*$|\s*[,;.:!?]|\s(?:from|out|off|up|too|also|and|be|is"
-    r"|was|were|wasn't|weren't|not|again|any\w*|altogether|for|to|in|please|pls)\b)",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True)

@@ -71,10 +71,9 @@ class PairJudge:
         return float(self.vectors[position] @ self.vectors[entry.candidates[-1]])
 
     def cosine_around(self, entry: _Entry, around: Array) -> float:
-        """Return the similarity of an entry to a request with the sentence before it, or 0."""
+        """Return the similarity of an entry to a request with the sentence before it."""
         if entry.memory_id is not None:
-            vector = self.stored.get(entry.memory_id)
-            return 0.0 if vector is None else float(around @ vector)
+            return float(around @ self.stored[entry.memory_id])
         return float(around @ self.vectors[entry.candidates[-1]])
 
 
@@ -92,6 +91,8 @@ class _Bench:
 
     entries: list[_Entry]
     left: dict[str, int]
+    candidates: Sequence[Candidate]
+    beyond: Sequence[float]
     judge: PairJudge | None = None
     capped: set[int] = field(default_factory=set)
 
@@ -112,6 +113,13 @@ class _Bench:
         )
         return list(zip((entry for entry, _ in near), found, strict=True))
 
+    def source_of(self, entry: _Entry) -> tuple[int, str]:
+        """Return the turn and the words of this conversation on which an entry rests, if any."""
+        if entry.memory_id is not None:
+            return -1, ""
+        stated = self.candidates[entry.candidates[-1]]
+        return stated.turn, stated.source
+
     def end(self, entry: _Entry, reason: str, candidate: int) -> None:
         if entry.memory_id is not None:
             if self.left[reason] == 0:
@@ -124,6 +132,7 @@ class _Bench:
 def consolidate(
     candidates: Sequence[Candidate],
     neighbours: Sequence[Sequence[Neighbour]],
+    beyond: Sequence[float] = (),
     *,
     max_deletes: int,
     max_forgets: int,
@@ -133,7 +142,8 @@ def consolidate(
     """Return the verdicts, with a step for each candidate.
 
     `neighbours` has one row per candidate, all of one scope, with the memories nearest to its fact.
-    For a forget request, a longer row finds more of the requested memories. Memories without a
+    For a forget request, a longer row finds more of the requested memories; `beyond` has the
+    greatest cosine of those that it may not end, of later times. Memories without a
     verdict stay. Facts delete at most `max_deletes` memories, and requests at most `max_forgets`.
     With `by_meaning`, a request may match a memory by its vector alone. The `judge` decides where
     the rules find no relation.
@@ -142,7 +152,8 @@ def consolidate(
     for near in shown(neighbours).values():
         entries.append(_Entry(near.memory_id, read(near.fact), near.is_held))
         yield
-    bench = _Bench(entries, {_CONTRADICTED: max_deletes, ASKED: max_forgets}, judge)
+    left = {_CONTRADICTED: max_deletes, ASKED: max_forgets}
+    bench = _Bench(entries, left, candidates, beyond or [0.0] * len(candidates), judge)
     for position, (candidate, row) in enumerate(zip(candidates, neighbours, strict=True)):
         yield
         cosines: _Cosines = {near.memory_id: near.cosine for near in row}
@@ -170,7 +181,7 @@ def _forget(
             if by_meaning and entry.memory_id is not None and entry.memory_id in cosines
         }
         facts = [entry.said.fact for entry in live]
-        if bench.judge is None or not is_english(candidate.compared):
+        if bench.judge is None or not is_english(candidate.source):
             chosen = [live[at] for at in meant(candidate.fact, candidate.source, facts, near)]
         else:
             chosen = _meant(bench, live, candidate, position, cosines)
@@ -184,37 +195,45 @@ def _meant(
     """Return the entries that an English request means: the nearest, and those with its words."""
     judge = bench.judge
     assert judge is not None
-    live = [entry for entry in live if not _is_new_in(asked.source, entry)]
-    nearest = _nearest(live, [judge.cosine(one, position, cosines) for one in live], asked)
     facts = [entry.said.fact for entry in live]
     named = [live[at] for at in meant(asked.fact, asked.source, facts, {})]
+    within = [entry for entry in live if entry.memory_id is None or entry.memory_id in cosines]
+    # A sentence may state a fact before it asks.
+    others = [one for one in within if bench.source_of(one) != (asked.turn, asked.source)]
+    near = [judge.cosine(one, position, cosines) for one in others]
+    nearest = _nearest(others, near, asked, bench.beyond[position])
     if named and asked.names_by_rule and (nearest is None or nearest in named):
         return named
     around = judge.around[position]
     if nearest is not None or around is None:
         return [nearest] if nearest else []
     # What it points to is not a fact to keep itself.
-    pointed = [entry for entry in live if _is_new_in(asked.context, entry)]
-    others = [entry for entry in live if entry not in pointed]
-    nearest = _nearest(others, [judge.cosine_around(one, around) for one in others], asked)
+    sources = [bench.source_of(entry) for entry in others]
+    pointed = [
+        entry
+        for entry, (turn, said) in zip(others, sources, strict=True)
+        if turn == asked.turn and said.strip() in asked.context
+    ]
+    known = [
+        entry
+        for entry in others
+        if entry not in pointed and (entry.memory_id is None or entry.memory_id in judge.stored)
+    ]
+    nearest = _nearest(known, [judge.cosine_around(one, around) for one in known], asked, 0.0)
     return [*pointed, nearest] if nearest else pointed
 
 
-def _is_new_in(text: str, entry: _Entry) -> bool:
-    """Return True if an entry is a fact of this conversation that a text states."""
-    return entry.memory_id is None and entry.said.fact.strip(" .!") in text
-
-
 def _nearest(
-    entries: Sequence[_Entry], cosines: Sequence[float], asked: Candidate
+    entries: Sequence[_Entry], cosines: Sequence[float], asked: Candidate, beyond: float
 ) -> _Entry | None:
     """Return the entry nearest to a request; None if it is far, or another is as near."""
     ranked = sorted(range(len(entries)), key=lambda at: cosines[at], reverse=True)
-    if not ranked or cosines[ranked[0]] < NEAR:
+    if not ranked or cosines[ranked[0]] < max(NEAR, beyond):
         return None
     entry, cosine = entries[ranked[0]], cosines[ranked[0]]
+    next_ = max(beyond, cosines[ranked[1]] if ranked[1:] else 0.0)
     # Alone, a fact may be near for want of another.
-    lead = min(cosine - cosines[ranked[1]], _GREATEST_LEAD) if ranked[1:] else 0.0
+    lead = min(cosine - next_, _GREATEST_LEAD) if next_ else 0.0
     is_sure = cosine + _BY_LEAD * lead >= _ASKED_FOR
     return entry if is_sure and not is_another(asked.fact, entry.said.fact) else None
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from app.language.phrases import QUESTION, Phrases, any_case
-from app.language.text import straight
+from app.language.text import names, straight
 from app.language.unmeant import without_reports, without_speech
 
 _LEADS = {
@@ -142,6 +142,31 @@ _POINTER = any_case(
     r"|lo siguiente|(?:de )?ceci)(?P<tail>(?: [^:]{0,20})?):"
 )
 """The words before a colon, with one that points to what follows."""
+
+
+def points_back(text: str) -> bool:
+    """Return True if an English request names nothing itself: "Kindly strike that from memory"."""
+    plain = straight(text)
+    return bool(_POINTS.search(plain)) and not _NAMES.search(plain) and not names(plain)
+
+
+_POINTS = any_case(
+    r"\b(?:it|that|this|them|these|those)\b(?=\W*$|\s*[,;.:!?]|\s(?:from|out|off|up|too|also|and|be|is"
+    r"|was|were|wasn't|weren't|not|again|any\w*|altogether|for|to|in|please|pls)\b)"
+)
+_NAMES = any_case(r"\b(?:my|our|his|her|their|its|the|an?|what(?:ever)?|where|which|who|how) \w")
+
+
+def is_about_memory(text: str) -> bool:
+    """Return True if an English sentence speaks of what was told, or asks to take it out."""
+    return _ABOUT_MEMORY.search(straight(text)) is not None
+
+
+_ABOUT_MEMORY = any_case(
+    r"\b(?:I(?:'ve)? (?:\w+ )?(?:told you|said|mentioned|gave you)|you (?:have|know|kept|noted)"
+    r"|drop|delete|erase|forget|wipe|scrub|purge|strike|lose|remove|take (?:it|that|this|them)"
+    r" (?:off|out|back))\b"
+)
 
 
 def asked_besides(text: str, phrases: Phrases, tongue: str) -> tuple[str, RequestedFact | None]:

@@ -57,18 +57,69 @@ async def test_a_request_in_other_words_is_obeyed_or_told(
     assert (unmet["request"], unmet["reason"]) == (asked, "NOTHING_FOUND")
 
 
-@pytest.mark.parametrize("is_known", [True, False])
-async def test_the_words_of_a_secret_request_are_not_stored(
-    client: httpx.AsyncClient, runner: Runner, *, is_known: bool
+async def test_a_request_may_mean_a_fact_of_the_same_conversation(
+    client: httpx.AsyncClient, runner: Runner
 ) -> None:
+    asked = "Please forget that I live in Berlin."
+    await run(client, runner, said("I live in Berlin.", "I have a cat.", asked))
+    assert await _facts(client) == {"I have a cat."}
+
+
+@pytest.mark.parametrize(
+    ("asked", "kept"),
+    [
+        ("Kindly strike that from your memory.", set()),
+        ("As for my loan, please delete it.", {"I'm allergic to penicillin."}),
+        ("My old phone number, please wipe it.", {"I'm allergic to penicillin."}),
+    ],
+)
+async def test_only_a_request_that_names_nothing_means_the_sentence_before_it(
+    client: httpx.AsyncClient, runner: Runner, asked: str, kept: set[str]
+) -> None:
+    await run(client, runner, said(f"I'm allergic to penicillin. {asked}"))
+    assert await _facts(client) == kept
+
+
+_SECRET = "Oh and the nickname, Degsy, you can drop that and all, don't keep it."
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+@pytest.mark.parametrize("way", [{}, {"disableConsolidation": True}, {"validateOnly": True}])
+async def test_the_words_of_a_secret_request_are_not_stored(
+    client: httpx.AsyncClient, runner: Runner, *, is_known: bool, way: dict[str, bool]
+) -> None:
+    known = "The lads there know me as Degsy."
     if is_known:
-        await run(client, runner, said("The lads there know me as Degsy."))
-    secret = "Oh and the nickname, Degsy, you can drop that and all, don't keep it."
-    operation = await run(client, runner, said(secret))
-    assert await _facts(client) == set()
-    deleted = operation["response"].get("generatedMemories", [])
-    assert [one["action"] for one in deleted] == ["DELETED"] * is_known
+        await run(client, runner, said(known))
+    names = [one["name"] for one in ok(await client.get("/memories")).get("memories", [])]
+    operation = await run(client, runner, {**said(_SECRET), **way})
     assert "drop that" not in json.dumps(operation)
-    for one in deleted:
-        revisions = ok(await client.get(f"/{one['memory']['name'].partition('/memories')[2]}"))
+    assert await _facts(client) == ({known} if is_known and way else set())
+    for name in names:
+        revisions = ok(await client.get(f"/memories/{name.rpartition('/')[2]}/revisions"))
+        assert revisions["memoryRevisions"]
         assert "drop that" not in json.dumps(revisions)
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        "Off the record, my sister is getting divorced, so please leave it out.",
+        "I told my sister about my diabetes, but please don't keep that anywhere.",
+    ],
+)
+async def test_a_new_secret_ends_no_memory(
+    client: httpx.AsyncClient, runner: Runner, secret: str
+) -> None:
+    facts = {"My sister Ann lives in Leeds.", "I take metformin.", "I have a dog."}
+    await run(client, runner, said(*facts))
+    await run(client, runner, said(secret))
+    assert await _facts(client) == facts
+
+
+async def test_a_request_for_secrecy_after_a_secret_request_hides_the_fact_before_both(
+    client: httpx.AsyncClient, runner: Runner
+) -> None:
+    text = f"My nickname is Degsy. {_SECRET} Keep it to yourself."
+    await run(client, runner, said(text))
+    assert await _facts(client) == set()

@@ -258,10 +258,10 @@ def test_a_request_in_other_words_ends_the_one_fact_that_is_clearly_nearest(
 ) -> None:
     reading = _judged(minilm, said)
     candidates = [one for one in whole(reading.steps()) if one.forget]
-    texts = [one.compared for one in candidates]
+    texts = [one.source for one in candidates]
     stored = dict(zip(("m0", "m1", "m2"), minilm.vectors(_KEPT), strict=True))
     vectors = list(minilm.vectors(texts))
-    around = [minilm.vectors([one.around])[0] if one.around else None for one in candidates]
+    around = [minilm.vectors([one.context])[0] if one.context else None for one in candidates]
     near = [
         [
             Neighbour(name, 1, fact, float(np.linalg.norm(vector - stored[name])))

@@ -193,9 +193,14 @@ def by_rules(
     within_reach = [
         reached(candidate, row) for candidate, row in zip(candidates, neighbours, strict=True)
     ]
+    beyond = [
+        max((near.cosine for near in row if near not in reach), default=0.0)
+        for row, reach in zip(neighbours, within_reach, strict=True)
+    ]
     ruled = yield from merging.consolidate(
         candidates,
         within_reach,
+        beyond,
         max_deletes=caps.deletes,
         max_forgets=caps.forgets,
         by_meaning=by_meaning,
@@ -223,7 +228,8 @@ def by_rules(
 
 def unconsolidated(candidates: Sequence[Candidate]) -> Plan:
     """Create a memory from each fact; a request to forget then has no effect."""
-    left_undone = [unmet(candidate, "REFUSED") for candidate in candidates if candidate.forget]
+    asked = (one for one in candidates if one.forget and not one.is_secret)
+    left_undone = [unmet(candidate, "REFUSED") for candidate in asked]
     created = tuple(_created(candidate) for candidate in candidates if not candidate.forget)
     return Plan(created, outcome=VerdictDecisions(unmet=left_undone))
 

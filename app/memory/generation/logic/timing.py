@@ -39,6 +39,7 @@ def in_time(
             dropped += [
                 Dropped(fact.fact, fact.source, reason, memory_id=memory_id, turn=fact.turn)
                 for fact in facts
+                if not fact.is_secret
             ]
     # A fact that a later memory contradicts is no longer true, so it is no addition either.
     timely = [

@@ -136,7 +136,7 @@ async def by_rules(material: Material, judges: Judges) -> Extracted:
             *(
                 Dropped(candidate.fact, candidate.source, "ALREADY_READ")
                 for candidate in candidates
-                if candidate.turn not in new
+                if candidate.turn not in new and not candidate.is_secret
             ),
         ],
         skipped_files=[

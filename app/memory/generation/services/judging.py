@@ -9,7 +9,12 @@ import numpy as np
 from app.language.extraction import OpenSentence
 from app.language.heads import Heads, SentenceOdds
 from app.language.merging import PairJudge
-from app.memory.generation.services.neighbours import NearCandidates, Neighbourhood, is_judged
+from app.memory.generation.services.neighbours import (
+    NearCandidates,
+    Neighbourhood,
+    compared,
+    is_judged,
+)
 from app.memory.memories.services.embedding import EngineEmbedding
 
 
@@ -45,6 +50,9 @@ class Judges:
             return None
         loaded = await asyncio.to_thread(Heads.load)
         stored = await scope.stored_vectors(near)
-        vectors = [near.vectors[one.compared] for one in near.candidates]
-        around = [near.vectors.get(one.around) for one in near.candidates]
+        found = [near.vectors.get(compared(one)) for one in near.candidates]
+        vectors = [vector for vector in found if vector is not None]
+        if len(vectors) < len(found):
+            return None
+        around = [near.vectors.get(one.context) if one.forget else None for one in near.candidates]
         return PairJudge(loaded, vectors, around, stored)

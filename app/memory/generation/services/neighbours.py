@@ -16,6 +16,7 @@ from app.language.facts import Candidate, Neighbour
 from app.language.forgetting import is_everything, means_everything
 from app.language.spans import UNTIMED
 from app.language.text import names, numbers
+from app.language.tongues import is_english
 from app.memory.generation.logic.outcomes import Dropped
 from app.memory.generation.logic.timing import is_newer, older, superseded
 from app.memory.generation.schemas import GenerateMemoriesRequest, MetadataMergeStrategy
@@ -99,8 +100,8 @@ class Neighbourhood:
         # compared.
         facts = [candidate.fact for candidate in candidates]
         judged = candidates if is_judged(await self.embedding.model_of(self.engine.engine)) else ()
-        texts = [candidate.compared for candidate in judged] or facts
-        around = [text for candidate in judged if (text := candidate.around)]
+        texts = [compared(candidate) for candidate in judged] or facts
+        around = [one.context for one in judged if one.forget and one.context]
         vectors = await self.embedding.vectors(self.engine.engine, [*texts, *around])
         by_vectors = (
             await self._near_by_vectors([vectors[text] for text in texts]) if vectors else None
@@ -259,7 +260,7 @@ class Neighbourhood:
             memory.memory_id
             for candidate, row in zip(near.candidates, near.rows, strict=True)
             for memory in row
-            if candidate.around
+            if candidate.forget and candidate.context
         }
         return await fast_sql.find_vectors(
             self.resources.db, self._query(), near.model_id, sorted(ids)
@@ -301,6 +302,15 @@ class Neighbourhood:
         if strategy is not MetadataMergeStrategy.REQUIRE_EXACT_MATCH:
             return None
         return metadata_column(self.request)
+
+
+def compared(candidate: Candidate) -> str:
+    """Return the text of a candidate whose vector the judges read.
+
+    It is a fact, or the whole sentence of an English request to forget.
+    """
+    is_sentence = candidate.forget and candidate.source and is_english(candidate.source)
+    return candidate.source if is_sentence else candidate.fact
 
 
 def is_judged(model_id: str) -> bool:
