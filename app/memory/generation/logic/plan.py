@@ -194,8 +194,8 @@ def by_rules(
         reached(candidate, row) for candidate, row in zip(candidates, neighbours, strict=True)
     ]
     beyond = [
-        max((near.cosine for near in row if near not in reach), default=0.0)
-        for row, reach in zip(neighbours, within_reach, strict=True)
+        max((near.cosine for near in row if near.memory_id not in ids), default=0.0)
+        for row, ids in zip(neighbours, map(_ids_of, within_reach), strict=True)
     ]
     ruled = yield from merging.consolidate(
         candidates,
@@ -224,6 +224,10 @@ def by_rules(
     ]
     planned = plan(candidates, within_reach, ruled.verdicts, caps.all)
     return replace(planned, outcome=replace(planned.outcome, unmet=left_undone))
+
+
+def _ids_of(near: Sequence[Neighbour]) -> set[str]:
+    return {memory.memory_id for memory in near}
 
 
 def unconsolidated(candidates: Sequence[Candidate]) -> Plan:
