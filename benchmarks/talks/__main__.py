@@ -3,11 +3,11 @@
 The talks stand in `talks.json`, from which the rules were developed, or in files of the same shape
 that are named: `unseen.json` was written by people who knew neither the rules nor the learned
 judges, `second.json` after the judges were trained first, `third.json` and `fourth.json` when they
-were trained again; `unseen_other_languages.json` has one talk each in German, Spanish and French.
-With `--rules-alone` the judges say nothing. Each session is a generation of its own, over a real
-service with its default settings and no model. A talk's gold was written before the rules were
-tried on it: what may be `live` at the end, which `old` facts were corrected, what was to `forget`,
-what must `never` be stored, and which `dates` are right.
+were trained again, `fifth.json` later; `unseen_other_languages.json` has one talk each in German,
+Spanish and French. With `--rules-alone` the judges say nothing. Each session is a generation of its
+own, over a real service with its default settings and no model. A talk's gold was written before
+the rules were tried on it: what may be `live` at the end, which `old` facts were corrected, what
+was to `forget`, what must `never` be stored, and which `dates` are right.
 
 How it is judged. A text matches an entry if it has each of its words (and none of `not`), as it is
 written, without regard to case.
