@@ -195,9 +195,9 @@ def _meant(
     """Return the entries that an English request means: the nearest, and those with its words."""
     judge = bench.judge
     assert judge is not None
-    facts = [entry.said.fact for entry in live]
-    named = [live[at] for at in meant(asked.fact, asked.source, facts, {})]
     within = [entry for entry in live if entry.memory_id is None or entry.memory_id in cosines]
+    facts = [entry.said.fact for entry in within]
+    named = [within[at] for at in meant(asked.fact, asked.source, facts, {})]
     # A sentence may state a fact before it asks.
     others = [one for one in within if bench.source_of(one) != (asked.turn, asked.source)]
     near = [judge.cosine(one, position, cosines) for one in others]
@@ -231,9 +231,9 @@ def _nearest(
     if not ranked or cosines[ranked[0]] < max(NEAR, beyond):
         return None
     entry, cosine = entries[ranked[0]], cosines[ranked[0]]
-    next_ = max(beyond, cosines[ranked[1]] if ranked[1:] else 0.0)
+    rivals = [cosines[at] for at in ranked[1:2]] + ([beyond] if beyond else [])
     # Alone, a fact may be near for want of another.
-    lead = min(cosine - next_, _GREATEST_LEAD) if next_ else 0.0
+    lead = min(cosine - max(rivals), _GREATEST_LEAD) if rivals else 0.0
     is_sure = cosine + _BY_LEAD * lead >= _ASKED_FOR
     return entry if is_sure and not is_another(asked.fact, entry.said.fact) else None
 

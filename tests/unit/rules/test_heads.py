@@ -278,3 +278,19 @@ def test_a_request_does_not_belong_to_the_fact_before_it(minilm: MiniLm) -> None
     asked = "And please don't hang on to what I told you about my grandma's money"
     found = _candidates(minilm, f"I am allergic to cats. {asked}.")
     assert found == ["0 I am allergic to cats.", f"1 {asked}"]
+
+
+@pytest.mark.parametrize(("beyond", "gone"), [(0.0, ["m1"]), (0.9, [])])
+def test_a_request_means_no_fact_beside_a_nearer_one_of_a_later_time(
+    minilm: MiniLm, beyond: float, gone: list[str]
+) -> None:
+    reading = _judged(minilm, "Whatever I told you about my breakfast, please let that go.")
+    (asked,) = whole(reading.steps())
+    vector, *stored = minilm.vectors([asked.source, *_KEPT])
+    near = [
+        Neighbour(f"m{at}", 1, fact, float(np.linalg.norm(vector - of_fact)))
+        for at, (fact, of_fact) in enumerate(zip(_KEPT, stored, strict=True))
+    ]
+    judge = PairJudge(Heads.load(), [vector], [None], {})
+    found = whole(consolidate([asked], [near], [beyond], max_deletes=5, max_forgets=5, judge=judge))
+    assert [one.memory_id for one in found.verdicts if one.action == "DELETE"] == gone
