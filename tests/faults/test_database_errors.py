@@ -22,7 +22,7 @@ from app.kernel.errors import Aborted, Internal, Reason, ServiceError, Unavailab
 from app.settings.settings import Settings
 from tests.support.distributed import used_as_distributed
 from tests.support.errors import refusal
-from tests.support.faults import RAISE, trigger
+from tests.support.faults import RAISE, end_other_connections, trigger
 from tests.support.live import free_port
 from tests.support.operations import USER, create_memory
 
@@ -281,17 +281,6 @@ async def test_a_database_that_is_away_is_said_to_be(settings: Settings) -> None
             pass
 
 
-async def _ended_idle(database: Database) -> None:
-    """End every connection to the database but the one that asks."""
-    async with database.transaction() as session:
-        await session.execute(
-            text(
-                "select pg_terminate_backend(pid, 5000) from pg_stat_activity"
-                " where pid <> pg_backend_pid() and datname = current_database()"
-            )
-        )
-
-
 async def test_connections_that_the_server_has_just_ended_are_not_used(
     shared_database: Database,
 ) -> None:
@@ -304,5 +293,5 @@ async def test_connections_that_the_server_has_just_ended_are_not_used(
 
     # Each of them holds several connections, which are idle for less than a second.
     await asyncio.gather(*(ask() for _ in range(4)), *(ask_directly() for _ in range(4)))
-    await _ended_idle(shared_database)
+    await end_other_connections(shared_database)
     await asyncio.gather(*(ask() for _ in range(4)), *(ask_directly() for _ in range(4)))

@@ -11,6 +11,17 @@ RAISE = "raise exception 'no' using errcode = '{state}';"
 CUT = "perform pg_terminate_backend(pg_backend_pid());"
 
 
+async def end_other_connections(database: Database) -> None:
+    """End every connection to the database but the one that asks, and wait until they are gone."""
+    async with database.transaction() as session:
+        await session.execute(
+            text(
+                "select pg_terminate_backend(pid, 5000) from pg_stat_activity"
+                " where pid <> pg_backend_pid() and datname = current_database()"
+            )
+        )
+
+
 @asynccontextmanager
 async def trigger(
     database: Database, action: str, *, at_commit: bool = True, table: str = "memory_revisions"

@@ -22,6 +22,7 @@ from app.platform.operations.store.waking import CHANNEL
 from app.platform.upkeep.jobs import SWEEP
 from app.process.worker import make_scheduler
 from app.settings.settings import Settings
+from tests.support.faults import end_other_connections
 from tests.support.queue import all_stored, enqueue, overwrite, runner_of, stored
 
 SLOW_POLL = {"worker_poll_seconds": 60.0}
@@ -301,13 +302,7 @@ async def test_a_worker_outlives_a_database_that_goes_away(
 ) -> None:
     async with running(runner_of(database, clock, settings, succeed)):
         await asyncio.sleep(0.1)
-        async with database.transaction() as session:
-            await session.execute(
-                text(
-                    "select pg_terminate_backend(pid) from pg_stat_activity"
-                    " where pid <> pg_backend_pid() and datname = current_database()"
-                )
-            )
+        await end_other_connections(database)
         operation = await enqueue(database, clock)
         # The hint may be lost with its connection; then a look at all engines finds the work.
         clock.advance(timedelta(seconds=settings.tuning.worker_full_look_seconds))
