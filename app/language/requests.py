@@ -145,14 +145,22 @@ _POINTER = any_case(
 
 
 def points_back(text: str) -> bool:
-    """Return True if an English request names nothing itself: "Kindly strike that from memory"."""
+    """Return True if an English request names only the memory: "Kindly strike that from memory".
+
+    "Please leave it out" may be about the text at hand: then a fact before it must stay.
+    """
     plain = straight(text)
-    return bool(_POINTS.search(plain)) and not _NAMES.search(plain) and not names(plain)
+    is_of_memory = _POINTS.search(plain) and _MEMORY.search(plain)
+    return bool(is_of_memory) and not _NAMES.search(plain) and not names(plain)
 
 
 _POINTS = any_case(
     r"\b(?:it|that|this|them|these|those)\b(?=\W*$|\s*[,;.:!?]|\s(?:from|out|off|up|too|also|and|be|is"
     r"|was|were|wasn't|weren't|not|again|any\w*|altogether|for|to|in|please|pls)\b)"
+)
+_MEMORY = any_case(
+    r"(?<!n't )(?<!not )(?<!never )\bforget\b|\b(?:from|out of) (?:your )?(?:memory|records|notes)\b"
+    r"|(?:n't|\bnot|\bnever)\b[^.;]{0,20}\b(?:kept|keep|remember|remembered|stored?|recorded)\b"
 )
 _NAMES = any_case(r"\b(?:my|our|his|her|their|its|the|an?|what(?:ever)?|where|which|who|how) \w")
 

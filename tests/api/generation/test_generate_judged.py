@@ -69,6 +69,9 @@ async def test_a_request_may_mean_a_fact_of_the_same_conversation(
     ("asked", "kept"),
     [
         ("Kindly strike that from your memory.", set()),
+        ("Please leave it out.", {"I'm allergic to penicillin."}),
+        ("Please keep that in mind.", {"I'm allergic to penicillin."}),
+        ("Please don't forget that!", {"I'm allergic to penicillin."}),
         ("As for my loan, please delete it.", {"I'm allergic to penicillin."}),
         ("My old phone number, please wipe it.", {"I'm allergic to penicillin."}),
     ],
