@@ -159,7 +159,8 @@ _POINTS = any_case(
     r"|was|were|wasn't|weren't|not|again|any\w*|altogether|for|to|in|please|pls)\b)"
 )
 _MEMORY = any_case(
-    r"(?<!n't )(?<!not )(?<!never )\bforget\b|\b(?:from|out of) (?:your )?(?:memory|records|notes)\b"
+    r"(?<!n't )(?<!not )(?<!never )\bforget\b"
+    r"|\b(?:from|out of) (?:your )?(?:memory|records|notes)\b"
     r"|(?:n't|\bnot|\bnever)\b[^.;]{0,20}\b(?:kept|keep|remember|remembered|stored?|recorded)\b"
 )
 _NAMES = any_case(r"\b(?:my|our|his|her|their|its|the|an?|what(?:ever)?|where|which|who|how) \w")
