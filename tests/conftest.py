@@ -22,7 +22,7 @@ import pytest
 from fastapi import FastAPI
 from sqlalchemy import ColumnElement, DateTime, Interval, TextClause, literal, text
 
-from app.adapters.allocator import GARBAGE
+from app.adapters.allocator import collect_seldom
 from app.adapters.db.distribution import is_distributed
 from app.adapters.db.engine import open_engine
 from app.adapters.db.session import Database
@@ -105,7 +105,7 @@ def pytest_collection_finish() -> None:
     """Spare the garbage collector the modules and tests, which live as long as the process."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(*GARBAGE)
+    collect_seldom()
     gc.enable()
 
 

@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 from typing_extensions import override
 
+from app.adapters.allocator import collect_seldom
 from app.kernel.release import RELEASE
 from app.process import commands
 from app.process.progress import stoppable
@@ -111,6 +112,7 @@ for _purpose, _names in _GROUPS.items():
 
 def main() -> None:
     """Run the command line."""
+    collect_seldom()
     app()
 
 

@@ -11,7 +11,7 @@ from socket import socket
 import structlog
 from prometheus_client import Gauge
 
-from app.adapters.allocator import keep_what_is_there, limit_arenas
+from app.adapters.allocator import keep_what_is_there, limit_allocator
 from app.adapters.db.readiness import room_for, warn_if_short
 from app.adapters.db.schema import wanted_revision
 from app.adapters.lag import watched
@@ -242,7 +242,7 @@ async def _worker_port(resources: Resources, place: ProcessPlace) -> AsyncIterat
 
 def run(process: Callable[[], Coroutine[object, object, None]]) -> None:
     """Run a process's coroutine to its end, on uvloop if it is installed."""
-    limit_arenas()
+    limit_allocator()
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         runner.run(process())
 

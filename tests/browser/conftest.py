@@ -11,7 +11,14 @@ from typing import Any, Literal
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
-from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Playwright, Request
+from playwright.sync_api import (
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    Playwright,
+    Request,
+    expect,
+)
 
 from tests.browser.chromium import MISSING, find
 from tests.browser.hands import WAYS, Pointer
@@ -22,6 +29,8 @@ _FLAGS = [
     *("--disable-component-update", "--disable-sync"),
 ]
 _WAIT_MILLISECONDS = 15_000
+# Three times as long as a page waits before it looks for news.
+expect.set_options(timeout=_WAIT_MILLISECONDS)
 # Schemes differ in colours alone.
 _RULES: dict[Literal["light", "dark"], str] = {
     "light": "{resultTypes: ['violations']}",

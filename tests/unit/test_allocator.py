@@ -22,12 +22,36 @@ print(before, code_kilobytes(), np.arange(4).sum())
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="reads what the kernel of Linux tells")
-def test_code_that_only_the_start_needed_is_let_go_and_comes_back() -> None:
-    ended = subprocess.run(
-        [sys.executable, "-c", _SCRIPT], capture_output=True, text=True, check=True
-    )
+_FREED = """
+from app.adapters.allocator import limit_allocator
 
-    before, after, total = map(int, ended.stdout.split())
+def resident_mebibytes():
+    return int(open("/proc/self/statm").read().split()[1]) / 256
+
+limit_allocator()
+before = resident_mebibytes()
+for _ in range(3):
+    block = bytearray(b"x") * (7 * 2**20)
+    del block
+print(resident_mebibytes() - before)
+"""
+linux = pytest.mark.skipif(sys.platform != "linux", reason="reads what the kernel of Linux tells")
+
+
+@linux
+def test_code_that_only_the_start_needed_is_let_go_and_comes_back() -> None:
+    before, after, total = map(int, _printed(_SCRIPT).split())
+
     assert after < before / 2
     assert total == 6
+
+
+@linux
+def test_a_large_block_goes_back_to_the_system_once_it_is_freed() -> None:
+    assert float(_printed(_FREED)) < 3
+
+
+def _printed(script: str) -> str:
+    return subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    ).stdout
