@@ -112,6 +112,7 @@ for _purpose, _names in _GROUPS.items():
 
 def main() -> None:
     """Run the command line."""
+    # By the collector's defaults, the imports of a command take a fifth longer.
     collect_seldom()
     app()
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from app.adapters.allocator import collect_seldom, keep_what_is_there
+from app.adapters.allocator import keep_what_is_there
 from app.adapters.llm.models import TextModels
 from app.process.serving import run
 from app.process.start import open_process
@@ -161,8 +161,7 @@ async def _recalled(bank: Bank, rounds: int) -> None:
 async def _measure(folder: Path, rounds: int, *, is_recall_alone: bool) -> None:
     settings = Settings(data_dir=folder, admin_key=KEY, embedder=EmbedderChoice.HASH)
     async with open_process(settings) as found:
-        # As a server does when it starts, and once it has started.
-        collect_seldom()
+        # As a server does once it has started.
         keep_what_is_there()
         resources = replace(found.resources, embedder=ScriptedEmbedder())
         model = ScriptedTextModel(_longest, model_id="scripted:quarter", max_input_tokens=10**6)
