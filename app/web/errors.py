@@ -114,10 +114,12 @@ async def _service_error(_: Request, error: Exception) -> JSONResponse:
     return render(error)
 
 
-async def _validation_error(_: Request, error: Exception) -> JSONResponse:
+async def _validation_error(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
+    body = request.scope["route"].body_field
+    message = None if body is None else body.field_info.annotation
     # The first element of the location names the part of the request.
-    return render(invalid_fields(error.errors(), skipped=1))
+    return render(invalid_fields(error.errors(), message, skipped=1))
 
 
 async def _http_exception(request: Request, error: Exception) -> JSONResponse:

@@ -1,7 +1,10 @@
 """Errors that name the invalid fields of a message. Source: google.rpc.BadRequest."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic import BaseModel
 
 from app.kernel.errors import FieldViolation, InvalidArgument, Reason
 
@@ -10,15 +13,65 @@ MAX_VIOLATIONS = 20
 _MAX_NAME_CHARS = 80
 
 
-def invalid_fields(errors: Sequence[Any], *, skipped: int = 0) -> InvalidArgument:
+def invalid_fields(
+    errors: Sequence[Any],
+    message: type[BaseModel] | None = None,
+    *,
+    skipped: int = 0,
+    where: Sequence[str | int] = (),
+) -> InvalidArgument:
     """Return an error that names the refused fields in wire spelling, never their values.
 
-    `skipped` is the number of leading path parts outside the message.
+    `message` is the model that was validated: beside an unknown field, the error lists the known
+    ones. `skipped` is the number of leading path parts outside the message; `where` is the path of
+    the message in the request.
     """
-    named = errors[:MAX_VIOLATIONS]
-    violations = [FieldViolation(_path(item["loc"][skipped:]), described(item)) for item in named]
+    violations = []
+    for item in errors[:MAX_VIOLATIONS]:
+        location = item["loc"][skipped:]
+        known = _fields_at(message, location[:-1])
+        violations.append(FieldViolation(_path((*where, *location)), described(item, known)))
     listed = "; ".join(f"{v.field}: {v.description}" for v in violations[:3]).replace(".; ", "; ")
     return InvalidArgument(listed, Reason.FIELD_INVALID, violations=violations)
+
+
+def _fields_at(message: type[BaseModel] | None, location: Sequence[str | int]) -> Sequence[str]:
+    """Return the fields of the object at a location; none if its type does not tell them."""
+    shape: Any = message
+    for part in location:
+        shape = next((it for one in _members(shape) if (it := _part(one, part))), None)
+    models = [one for one in _members(shape) if _is_model(one)]
+    return sorted(_aliases(models[0])) if len(models) == 1 else ()
+
+
+def _members(shape: Any) -> Iterator[Any]:  # noqa: ANN401 - any annotation
+    """Yield the types of a union, or the one type, without their annotations."""
+    origin, inner = get_origin(shape), get_args(shape)
+    if origin is Annotated:
+        yield from _members(inner[0])
+    elif origin in {Union, UnionType}:
+        for one in inner:
+            yield from _members(one)
+    else:
+        yield shape
+
+
+def _part(shape: Any, part: str | int) -> Any:  # noqa: ANN401 - any annotation
+    """Return the type of an element or a field; None if there is none."""
+    if _is_model(shape):
+        return _aliases(shape).get(str(part))
+    origin, inner = get_origin(shape), get_args(shape)
+    if origin in {dict, Mapping}:
+        return inner[1]
+    return inner[0] if isinstance(part, int) and inner else None
+
+
+def _is_model(shape: Any) -> bool:  # noqa: ANN401 - any annotation
+    return isinstance(shape, type) and issubclass(shape, BaseModel)
+
+
+def _aliases(model: type[BaseModel]) -> Mapping[str, Any]:
+    return {field.alias or name: field.annotation for name, field in model.model_fields.items()}
 
 
 def _path(location: Sequence[str | int]) -> str:
@@ -60,7 +113,6 @@ _WORDS = {
 }
 """JSON words for the expected type, in place of pydantic's Python names."""
 _FORMS = {
-    "extra_forbidden": "is not a field of this message.",
     "missing": "is required.",
     "string_pattern_mismatch": "must match the pattern {pattern}.",
     "union_tag_invalid": "must have as {discriminator} one of {expected_tags}.",
@@ -70,9 +122,15 @@ _DEMAND = " should "
 _COUNTED = " after validation, not "
 
 
-def described(item: Any) -> str:  # noqa: ANN401 - the shape is pydantic's
-    """Describe the requirement that a field violates in JSON terms, from one error of pydantic."""
+def described(item: Any, known: Sequence[str] = ()) -> str:  # noqa: ANN401 - the shape is pydantic's
+    """Describe the requirement that a field violates in JSON terms, from one error of pydantic.
+
+    `known` are the fields of the message that has the field.
+    """
     kind, text = str(item["type"]), str(item["msg"])
+    if kind == "extra_forbidden":
+        listed = f"; it has {', '.join(known)}" if known else ""
+        return f"is not a field of this message{listed}."
     if kind in _FORMS:
         return _FORMS[kind].format_map(item.get("ctx") or {})
     if kind == "value_error":

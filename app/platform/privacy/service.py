@@ -138,10 +138,7 @@ def _admitted(
     except ValidationError as error:
         # A mask may be longer than the value that it replaces, and exceed the limit of a field.
         listed = error.errors(include_url=False, include_input=False, include_context=False)
-        where = (path,) if path else ()
-        raise invalid_fields(
-            [{**fault, "loc": (*where, *fault["loc"])} for fault in listed]
-        ) from None
+        raise invalid_fields(listed, where=(path,) if path else ()) from None
 
 
 def count(place: str, counts: Mapping[str, int]) -> None:

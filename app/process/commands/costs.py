@@ -175,7 +175,7 @@ def _show(given: Mapping[str, Any], *, as_json: bool) -> None:
     try:
         response = estimate(EstimateContextCostsRequest.model_validate(given))
     except ValidationError as error:
-        _refuse(invalid_fields(error.errors()))
+        _refuse(invalid_fields(error.errors(), EstimateContextCostsRequest))
     except InvalidArgument as error:
         _refuse(error)
     if as_json:

@@ -235,7 +235,14 @@ _VALUE = "must have 1 to 1024 characters, without *"
             "body",
             "must have at most one of ttl and expireTime",
         ),
-        ({"secret": "omb_mine"}, "secret", "is not a field of this message."),
+        (
+            {"secret": "omb_mine"},
+            "secret",
+            (
+                "is not a field of this message; it has displayName, engines, expireTime,"
+                " permissions, projects, roles, scopeConditions, ttl."
+            ),
+        ),
     ],
 )
 async def test_what_no_key_can_be_is_refused_by_its_field(

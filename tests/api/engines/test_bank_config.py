@@ -294,7 +294,7 @@ _BAD_CONFIGS: list[tuple[dict[str, Any], str, str]] = [
         "is required.",
     ),
     (_custom(consolidation_customization={}), f"{_CUSTOM}.consolidation_customization", "not a"),
-    ({"memory_bank": {}}, "memory_bank", "is not a field of this message."),
+    ({"memory_bank": {}}, "memory_bank", "it has customizationConfigs, "),
 ]
 
 

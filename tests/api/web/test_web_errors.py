@@ -245,15 +245,18 @@ async def test_a_description_of_what_is_wrong_is_one_for_each_field(
     answer = await client.post(COLLECTION, json={"displayName": 5, "labels": [], "x": 1})
     assert refusal(answer) == BAD_FIELD
     error = answer.json()["error"]
+    unknown = (
+        "is not a field of this message; it has contextSpec, description, displayName,"
+        " encryptionSpec, etag, labels, spec, trafficConfig"
+    )
     assert error["details"][1] == {
         "@type": "type.googleapis.com/google.rpc.BadRequest",
         "fieldViolations": [
             {"field": "displayName", "description": "must be a string."},
             {"field": "labels", "description": "must be an object."},
-            {"field": "x", "description": "is not a field of this message."},
+            {"field": "x", "description": f"{unknown}."},
         ],
     }
     assert error["message"] == (
-        "displayName: must be a string; labels: must be an object;"
-        " x: is not a field of this message."
+        f"displayName: must be a string; labels: must be an object; x: {unknown}."
     )

@@ -1,10 +1,10 @@
 """The words in which a caller learns what is wrong with a field: of JSON, never of Python."""
 
 import re
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import pytest
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic_core import PydanticKnownError
 from pydantic_core.core_schema import ErrorType
 
@@ -54,6 +54,8 @@ def test_no_description_names_a_type_of_python(kind: str) -> None:
 class _Inner(BaseModel):
     number: int = Field(ge=1)
 
+    model_config = ConfigDict(extra="forbid")
+
 
 class _Message(BaseModel):
     text: str = Field(max_length=3)
@@ -94,3 +96,36 @@ def test_the_word_is_that_of_json(field: str, value: object, said: str) -> None:
         TypeAdapter(_Message).validate_python(message)
     (violation,) = invalid_fields(refused.value.errors()).violations
     assert violation.description == said
+
+
+class _Outer(BaseModel):
+    """Every shape below which a message can have another one."""
+
+    one: _Inner | None = None
+    many: list[_Inner] = Field(default=[])
+    by_name: dict[str, Annotated[_Inner, Field()]] = Field(default={}, alias="byName")
+    either: _Inner | _Message | None = None
+    free: dict[str, int] = Field(default={})
+
+    model_config = ConfigDict(extra="forbid")
+
+
+_OF_OUTER = "; it has byName, either, free, many, one."
+
+
+@pytest.mark.parametrize(
+    ("sent", "field", "listed"),
+    [
+        ({"mine": 1}, "mine", _OF_OUTER),
+        ({"one": {"number": 1, "mine": 1}}, "one.mine", "; it has number."),
+        ({"many": [{"number": 1}, {"number": 1, "mine": 1}]}, "many[1].mine", "; it has number."),
+        ({"byName": {"many": {"number": 1, "mine": 1}}}, "byName.many.mine", "; it has number."),
+        ({"either": {"number": 1, "mine": 1}}, "either._Inner.mine", "."),
+    ],
+)
+def test_an_unknown_field_is_told_with_the_known_ones(sent: Any, field: str, listed: str) -> None:
+    with pytest.raises(ValidationError) as refused:
+        _Outer.model_validate(sent)
+    violation = invalid_fields(refused.value.errors(), _Outer).violations[0]
+    assert violation.field == field
+    assert violation.description == f"is not a field of this message{listed}"

@@ -122,13 +122,12 @@ Read = BulkItem | ServiceError
 
 def read_new(settings: Settings, place: int, sent: Any) -> Read:  # noqa: ANN401 - any JSON value
     """Parse one memory of a batch; errors name its fields below `requests[place]`."""
-    where = ("requests", place)
     try:
         new = NewMemory.model_validate(sent)
     except ValidationError as error:
         # Without the input, which may contain the text of a memory.
         listed = error.errors(include_url=False, include_input=False, include_context=False)
-        return invalid_fields([{**entry, "loc": (*where, *entry["loc"])} for entry in listed])
+        return invalid_fields(listed, NewMemory, where=("requests", place))
     prefix = f"requests[{place}]."
     return _checked(settings, BulkItem(place, new.memory, new.memory_id, prefix=prefix))
 
@@ -145,7 +144,7 @@ def read_line(settings: Settings, options: ImportOptions, now: datetime, line: I
         return error
     except ValidationError as error:
         listed = error.errors(include_url=False, include_input=False, include_context=False)
-        return invalid_fields(listed)
+        return invalid_fields(listed, ImportedMemory)
     return _checked(settings, BulkItem(line.number, imported, imported.memory_id, times))
 
 
