@@ -17,8 +17,9 @@ _GARBAGE = (10_000, 20, 20)
 def limit_allocator() -> None:
     """Make threads share two arenas and return large blocks once freed; call it before they start.
 
-    By its defaults, glibc keeps twice the largest block that was ever freed. Less than these bounds
-    costs CPU, since the blocks of one pass of the embedder would be given back before the next.
+    By its defaults, glibc raises both bounds with the largest block that was mapped and freed.
+    Lower bounds would cost CPU: the blocks of one pass of the embedder would be given back before
+    the next.
     """
     if (library := _glibc()) is not None:
         library.mallopt(_ARENA_MAX, 2)

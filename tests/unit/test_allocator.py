@@ -35,6 +35,20 @@ for _ in range(3):
     del block
 print(resident_mebibytes() - before)
 """
+_REUSED = """
+import resource
+from app.adapters.allocator import limit_allocator
+
+def faults():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+
+limit_allocator()
+before = faults()
+for _ in range(50):
+    block = bytearray(b"x") * (3 * 2**20)
+    del block
+print(faults() - before)
+"""
 linux = pytest.mark.skipif(sys.platform != "linux", reason="reads what the kernel of Linux tells")
 
 
@@ -49,6 +63,12 @@ def test_code_that_only_the_start_needed_is_let_go_and_comes_back() -> None:
 @linux
 def test_a_large_block_goes_back_to_the_system_once_it_is_freed() -> None:
     assert float(_printed(_FREED)) < 3
+
+
+@linux
+def test_the_memory_of_a_smaller_block_is_reused() -> None:
+    pages_of_block = 3 * 2**20 // 4096
+    assert int(_printed(_REUSED)) < 5 * pages_of_block
 
 
 def _printed(script: str) -> str:

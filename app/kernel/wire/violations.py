@@ -1,7 +1,7 @@
 """Errors that name the invalid fields of a message. Source: google.rpc.BadRequest."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from types import UnionType
+from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel
@@ -11,6 +11,7 @@ from app.kernel.errors import FieldViolation, InvalidArgument, Reason
 # The answer must stay small even if every field of the request is wrong.
 MAX_VIOLATIONS = 20
 _MAX_NAME_CHARS = 80
+_UNKNOWN = "extra_forbidden"
 
 
 def invalid_fields(
@@ -22,26 +23,31 @@ def invalid_fields(
 ) -> InvalidArgument:
     """Return an error that names the refused fields in wire spelling, never their values.
 
-    `message` is the model that was validated: beside an unknown field, the error lists the known
-    ones. `skipped` is the number of leading path parts outside the message; `where` is the path of
-    the message in the request.
+    `message` is the model that was validated: for the first unknown field, the error lists the
+    known ones. `skipped` is the number of leading path parts outside the message; `where` is the
+    path of the message in the request.
     """
+    named = errors[:MAX_VIOLATIONS]
+    first = next((item for item in named if item["type"] == _UNKNOWN), None)
     violations = []
-    for item in errors[:MAX_VIOLATIONS]:
+    for item in named:
         location = item["loc"][skipped:]
-        known = _fields_at(message, location[:-1])
+        known = _fields_at(message, location[:-1]) if item is first else ()
         violations.append(FieldViolation(_path((*where, *location)), described(item, known)))
     listed = "; ".join(f"{v.field}: {v.description}" for v in violations[:3]).replace(".; ", "; ")
     return InvalidArgument(listed, Reason.FIELD_INVALID, violations=violations)
 
 
 def _fields_at(message: type[BaseModel] | None, location: Sequence[str | int]) -> Sequence[str]:
-    """Return the fields of the object at a location; none if its type does not tell them."""
+    """Return the fields of the object at a location; empty if its type has no fixed fields."""
     shape: Any = message
     for part in location:
         shape = next((it for one in _members(shape) if (it := _part(one, part))), None)
     models = [one for one in _members(shape) if _is_model(one)]
-    return sorted(_aliases(models[0])) if len(models) == 1 else ()
+    if len(models) != 1:
+        return ()
+    # A field that only null fits is a field of the API that this service does not serve.
+    return sorted(name for name, of in _aliases(models[0]).items() if of is not NoneType)
 
 
 def _members(shape: Any) -> Iterator[Any]:  # noqa: ANN401 - any annotation
@@ -125,10 +131,10 @@ _COUNTED = " after validation, not "
 def described(item: Any, known: Sequence[str] = ()) -> str:  # noqa: ANN401 - the shape is pydantic's
     """Describe the requirement that a field violates in JSON terms, from one error of pydantic.
 
-    `known` are the fields of the message that has the field.
+    `known` are the fields of the message in which an unknown one was sent.
     """
     kind, text = str(item["type"]), str(item["msg"])
-    if kind == "extra_forbidden":
+    if kind == _UNKNOWN:
         listed = f"; it has {', '.join(known)}" if known else ""
         return f"is not a field of this message{listed}."
     if kind in _FORMS:

@@ -236,7 +236,7 @@ def _check_options(options: dict[str, Any]) -> dict[str, Any]:
     try:
         request = IngestEventsRequest.model_validate({"scope": {"any": ""}, **options})
     except ValidationError as error:
-        refused = invalid_fields(error.errors(include_input=False), IngestEventsRequest)
+        refused = invalid_fields(error.errors(include_input=False))
         raise ValueError(f"must be fields of a request: {refused.message}") from None
     if len(stored := request.options()) != len(options):
         raise ValueError("must be fields of a request that a stream keeps")

@@ -79,7 +79,7 @@ _WRONG: list[tuple[Json | str, str]] = [
     ('{"fact": NaN}', "The line holds NaN"),
     (line(ttl="s3cret"), "ttl: "),
     (line(scope={"user_id": "*"}), "scope: "),
-    (line(s3="s3cret"), "s3: is not a field of this message; it has context, createTime, "),
+    (line(s3="s3cret"), "s3: is not a field of this message."),
     ({"fact": "s3cret"}, "scope: is required."),
     (line("s3cret" * 3_000), "fact: "),
     (line(memoryId="S3cret"), "memoryId: "),

@@ -246,8 +246,7 @@ async def test_a_description_of_what_is_wrong_is_one_for_each_field(
     assert refusal(answer) == BAD_FIELD
     error = answer.json()["error"]
     unknown = (
-        "is not a field of this message; it has contextSpec, description, displayName,"
-        " encryptionSpec, etag, labels, spec, trafficConfig"
+        "is not a field of this message; it has contextSpec, description, displayName, etag, labels"
     )
     assert error["details"][1] == {
         "@type": "type.googleapis.com/google.rpc.BadRequest",

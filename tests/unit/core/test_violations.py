@@ -106,6 +106,7 @@ class _Outer(BaseModel):
     by_name: dict[str, Annotated[_Inner, Field()]] = Field(default={}, alias="byName")
     either: _Inner | _Message | None = None
     free: dict[str, int] = Field(default={})
+    unserved: None = None
 
     model_config = ConfigDict(extra="forbid")
 
@@ -123,9 +124,19 @@ _OF_OUTER = "; it has byName, either, free, many, one."
         ({"either": {"number": 1, "mine": 1}}, "either._Inner.mine", "."),
     ],
 )
-def test_an_unknown_field_is_told_with_the_known_ones(sent: Any, field: str, listed: str) -> None:
+def test_an_unknown_field_is_reported_with_the_known_ones(
+    sent: Any, field: str, listed: str
+) -> None:
     with pytest.raises(ValidationError) as refused:
         _Outer.model_validate(sent)
     violation = invalid_fields(refused.value.errors(), _Outer).violations[0]
     assert violation.field == field
     assert violation.description == f"is not a field of this message{listed}"
+
+
+def test_the_known_fields_are_listed_once() -> None:
+    with pytest.raises(ValidationError) as refused:
+        _Outer.model_validate({"mine": 1, "one": {"number": 1, "other": 1}})
+    violations = invalid_fields(refused.value.errors(), _Outer).violations
+    assert sum("; it has " in violation.description for violation in violations) == 1
+    assert len(violations) == 2

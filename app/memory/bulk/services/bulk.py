@@ -144,7 +144,7 @@ def read_line(settings: Settings, options: ImportOptions, now: datetime, line: I
         return error
     except ValidationError as error:
         listed = error.errors(include_url=False, include_input=False, include_context=False)
-        return invalid_fields(listed, ImportedMemory)
+        return invalid_fields(listed)
     return _checked(settings, BulkItem(line.number, imported, imported.memory_id, times))
 
 
