@@ -26,7 +26,7 @@ from pydantic import ValidationError
 from app.kernel.names import MAX_INT64
 from app.kernel.release import RELEASE
 from app.kernel.wire.base import camel_name
-from app.kernel.wire.violations import described
+from app.kernel.wire.violations import invalid_fields
 from app.memory.bulk.schemas import ImportedMemory
 from app.memory.memories.logic.provenance import named_in
 from app.memory.memories.schemas.memories import stored_type
@@ -252,11 +252,8 @@ def _checked(line: Json) -> Json:
     try:
         read = _StateFields.model_validate(line)
     except ValidationError as error:
-        details = [
-            ".".join(map(str, problem["loc"])) + ": " + described(problem)
-            for problem in error.errors()[:3]
-        ]
-        raise ItemError("ITEM_INVALID", "; ".join(details)) from None
+        refused = invalid_fields(error.errors(include_input=False), _StateFields)
+        raise ItemError("ITEM_INVALID", refused.message) from None
     return {**read.wire(), "memoryType": stored_type(read.memory_type).value}
 
 

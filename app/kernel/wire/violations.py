@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
-from pydantic import BaseModel
+from pydantic import AliasChoices, BaseModel
+from pydantic.fields import FieldInfo
 
 from app.kernel.errors import FieldViolation, InvalidArgument, Reason
 
@@ -33,7 +34,7 @@ def invalid_fields(
     for item in named:
         location = item["loc"][skipped:]
         known = _fields_at(message, location[:-1]) if item is first else ()
-        violations.append(FieldViolation(_path((*where, *location)), described(item, known)))
+        violations.append(FieldViolation(_path((*where, *location)), _described(item, known)))
     listed = "; ".join(f"{v.field}: {v.description}" for v in violations[:3]).replace(".; ", "; ")
     return InvalidArgument(listed, Reason.FIELD_INVALID, violations=violations)
 
@@ -47,7 +48,11 @@ def _fields_at(message: type[BaseModel] | None, location: Sequence[str | int]) -
     if len(models) != 1:
         return ()
     # A field that only null fits is a field of the API that this service does not serve.
-    return sorted(name for name, of in _aliases(models[0]).items() if of is not NoneType)
+    return sorted(
+        field.alias or name
+        for name, field in models[0].model_fields.items()
+        if field.annotation is not NoneType
+    )
 
 
 def _members(shape: Any) -> Iterator[Any]:  # noqa: ANN401 - any annotation
@@ -65,7 +70,8 @@ def _members(shape: Any) -> Iterator[Any]:  # noqa: ANN401 - any annotation
 def _part(shape: Any, part: str | int) -> Any:  # noqa: ANN401 - any annotation
     """Return the type of an element or a field; None if there is none."""
     if _is_model(shape):
-        return _aliases(shape).get(str(part))
+        fields = shape.model_fields.items()
+        return next((one.annotation for name, one in fields if part in _names(name, one)), None)
     origin, inner = get_origin(shape), get_args(shape)
     if origin in {dict, Mapping}:
         return inner[1]
@@ -76,8 +82,10 @@ def _is_model(shape: Any) -> bool:  # noqa: ANN401 - any annotation
     return isinstance(shape, type) and issubclass(shape, BaseModel)
 
 
-def _aliases(model: type[BaseModel]) -> Mapping[str, Any]:
-    return {field.alias or name: field.annotation for name, field in model.model_fields.items()}
+def _names(name: str, field: FieldInfo) -> set[object]:
+    """Return the names under which errors can have a field; some fields have a second one."""
+    read = field.validation_alias
+    return {field.alias or name, *(read.choices if isinstance(read, AliasChoices) else ())}
 
 
 def _path(location: Sequence[str | int]) -> str:
@@ -128,7 +136,7 @@ _DEMAND = " should "
 _COUNTED = " after validation, not "
 
 
-def described(item: Any, known: Sequence[str] = ()) -> str:  # noqa: ANN401 - the shape is pydantic's
+def _described(item: Any, known: Sequence[str] = ()) -> str:  # noqa: ANN401 - the shape is pydantic's
     """Describe the requirement that a field violates in JSON terms, from one error of pydantic.
 
     `known` are the fields of the message in which an unknown one was sent.

@@ -4,7 +4,7 @@ import re
 from typing import Annotated, Any, Literal, get_args
 
 import pytest
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic_core import PydanticKnownError
 from pydantic_core.core_schema import ErrorType
 
@@ -106,12 +106,15 @@ class _Outer(BaseModel):
     by_name: dict[str, Annotated[_Inner, Field()]] = Field(default={}, alias="byName")
     either: _Inner | _Message | None = None
     free: dict[str, int] = Field(default={})
+    second: _Inner | None = Field(
+        None, alias="second", validation_alias=AliasChoices("second", "other")
+    )
     unserved: None = None
 
     model_config = ConfigDict(extra="forbid")
 
 
-_OF_OUTER = "; it has byName, either, free, many, one."
+_OF_OUTER = "; it has byName, either, free, many, one, second."
 
 
 @pytest.mark.parametrize(
@@ -121,6 +124,7 @@ _OF_OUTER = "; it has byName, either, free, many, one."
         ({"one": {"number": 1, "mine": 1}}, "one.mine", "; it has number."),
         ({"many": [{"number": 1}, {"number": 1, "mine": 1}]}, "many[1].mine", "; it has number."),
         ({"byName": {"many": {"number": 1, "mine": 1}}}, "byName.many.mine", "; it has number."),
+        ({"other": {"number": 1, "mine": 1}}, "other.mine", "; it has number."),
         ({"either": {"number": 1, "mine": 1}}, "either._Inner.mine", "."),
     ],
 )

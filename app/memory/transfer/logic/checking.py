@@ -71,6 +71,6 @@ def _check_message(message: type[BaseModel], fields: Mapping[str, Any], ignored:
     except ValidationError as error:
         errors = [item for item in error.errors(include_input=False) if item["type"] != ignored]
         if errors:
-            wrong = invalid_fields(errors[:1]).violations[0]
+            wrong = invalid_fields(errors[:1], message).violations[0]
             reason = wrong.description.rstrip(".")
             raise ValueError(f"response.{wrong.field}: {reason}") from None
