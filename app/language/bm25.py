@@ -54,6 +54,14 @@ class Bm25:
         """Return the score of a text with the terms of the set bits."""
         return self._weights[matched] / (BASE + self._slope * length) if matched else 0.0
 
+    def scores(self, matched: Sequence[int], lengths: Sequence[float]) -> list[float]:
+        """Return the scores of texts, each as by `score`."""
+        weights, slope = self._weights, self._slope
+        return [
+            weights[bits] / (BASE + slope * length) if bits else 0.0
+            for bits, length in zip(matched, lengths, strict=True)
+        ]
+
     def score_in_context(
         self, own: int, led: int, near: int, length: float, *, led_share: float, near_share: float
     ) -> float:

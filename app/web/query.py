@@ -72,6 +72,9 @@ def refuse_unknown(request: Request, accepted: frozenset[str]) -> None:
     Raises:
         InvalidArgument: the message names the unknown parameters and the accepted ones.
     """
+    if not request.scope["query_string"]:
+        # To parse it would create several objects in each request.
+        return
     unknown = sorted(set(request.query_params) - _STANDARD - accepted)
     if unknown:
         listed = ", ".join(sorted(accepted)) or "none"

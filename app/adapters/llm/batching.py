@@ -24,10 +24,11 @@ Callers = dict[asyncio.Future[Vectors | None], Sequence[str]]
 
 
 class Batcher:
-    """Sends texts at once if no request is under way, else with those that arrive meanwhile.
+    """Sends the texts of the same moment together.
 
-    If a shared request fails, each of its callers asks alone, so that one caller's text cannot fail
-    another's. After that fewer texts share a request; each success adds one.
+    Texts that arrive while a request is under way are sent together after it. If a shared request
+    fails, each of its callers asks alone, so that one caller's text cannot fail another's. After
+    that fewer texts share a request; each success adds one.
     """
 
     def __init__(self, ask: Ask, ask_once: Ask, shared_seconds: float) -> None:
@@ -43,7 +44,7 @@ class Batcher:
 
     async def embed(self, texts: Sequence[str], deadline: float, most: int) -> Vectors:
         """Return the vectors of one caller's texts, or fail as if the caller were the only one."""
-        if self._under_way and len(texts) < most and _length(texts) < _MOST_CHARS:
+        if len(texts) < most and _length(texts) < _MOST_CHARS:
             vectors = await self._join(texts, deadline, most)
             if vectors is not None:
                 return vectors
@@ -62,7 +63,8 @@ class Batcher:
         result: asyncio.Future[Vectors | None] = loop.create_future()
         self._waiting[result] = texts
         if self._timer is None:
-            self._timer = loop.call_later(_LONGEST_WAIT_SECONDS, self._send, most)
+            longest = _LONGEST_WAIT_SECONDS if self._under_way else 0
+            self._timer = loop.call_later(longest, self._send, most)
         try:
             async with in_time(deadline):
                 return await result

@@ -52,19 +52,36 @@ async def asked(server: ModelServer, requests: int) -> None:
 TEXTS = [f"text {number}" for number in range(20)]
 
 
-async def test_texts_that_arrive_during_a_request_are_sent_together(
+async def test_texts_of_the_same_moment_are_sent_together(
     server: ModelServer, opened: Open
 ) -> None:
     embedder = opened()
 
     found = await asyncio.gather(*at_once(embedder, TEXTS))
 
-    # The first alone, and no more than the server takes.
-    assert sorted(sizes(server)) == [1, 3, 16]
+    # No more than the server takes.
+    assert sorted(sizes(server)) == [4, 16]
     server.reset()
     alone = [await embedder.embed([text]) for text in TEXTS]
     assert sizes(server) == [1] * len(TEXTS)
     np.testing.assert_array_equal(np.concatenate(found), np.concatenate(alone))
+
+
+async def test_texts_that_arrive_during_a_request_are_sent_together(
+    server: ModelServer, opened: Open
+) -> None:
+    embedder = opened()
+    server.will(slow(0.5, {}))
+    [first] = at_once(embedder, ["first"])
+    await asked(server, 1)
+
+    found = []
+    for text in TEXTS[:5]:
+        found += at_once(embedder, [text])
+        await asyncio.sleep(0)
+    await asyncio.gather(first, *found)
+
+    assert sizes(server) == [1, 5]
 
 
 async def test_a_caller_may_have_several_texts(server: ModelServer, opened: Open) -> None:
@@ -74,7 +91,7 @@ async def test_a_caller_may_have_several_texts(server: ModelServer, opened: Open
     found = await asyncio.gather(*(embedder.embed(part) for part in parts))
 
     assert [len(vectors) for vectors in found] == [1, 9, 6, 4]
-    assert sorted(sizes(server)) == [1, 4, 15]
+    assert sorted(sizes(server)) == [4, 16]
     np.testing.assert_array_equal(np.concatenate(found), await embedder.embed(TEXTS))
 
 
@@ -92,7 +109,7 @@ async def test_a_long_request_holds_up_no_other(server: ModelServer, opened: Ope
     embedder = opened()
     server.will(slow(60, {}))
     [held] = at_once(embedder, ["held"])
-    await asyncio.sleep(0)
+    await asked(server, 1)
 
     vectors = await embedder.embed(["free"])
 
@@ -145,8 +162,8 @@ async def test_after_a_failure_fewer_texts_share_a_request_until_some_succeed(
 ) -> None:
     embedder = opened()
     server.judge = lambda body: status(503) if len(body["input"]) == 8 else None
-    await asyncio.gather(*at_once(embedder, TEXTS[:9]))
-    assert sizes(server) == [1, 8, *[1] * 8]
+    await asyncio.gather(*at_once(embedder, TEXTS[:8]))
+    assert sizes(server) == [8, *[1] * 8]
     most = []
 
     for _ in range(3):
@@ -161,26 +178,25 @@ async def test_a_caller_that_is_cancelled_cancels_no_other(
     server: ModelServer, opened: Open
 ) -> None:
     embedder = opened()
-    server.will(slow(0.3, {}), slow(0.5, {}))
+    server.will(slow(0.5, {}))
     first, second, third = at_once(embedder, TEXTS[:3])
-    await asked(server, 2)
+    await asked(server, 1)
 
     second.cancel()
 
     assert [len(await task) for task in (first, third)] == [1, 1]
-    assert sizes(server) == [1, 2]
+    assert sizes(server) == [3]
 
 
 async def test_a_shared_request_that_nobody_awaits_is_cancelled(
     server: ModelServer, opened: Open
 ) -> None:
     embedder = opened(model_concurrency=2)
-    server.will({}, slow(60, {}))
-    first, *others = at_once(embedder, TEXTS[:3])
-    await first
-    await asked(server, 2)
+    server.will(slow(60, {}))
+    callers = at_once(embedder, TEXTS[:3])
+    await asked(server, 1)
 
-    for task in others:
+    for task in callers:
         task.cancel()
 
     # Otherwise they would hold a place each.

@@ -181,7 +181,8 @@ class HttpEmbedder(ManagedEmbedder):
                 takes = less
                 continue
             at += len(given)
-            _SHORTENED.labels(self.model_id).inc(sum(len(text) > takes.chars for text in given))
+            if shortened := sum(len(text) > takes.chars for text in given):
+                _SHORTENED.labels(self.model_id).inc(shortened)
             if takes.chars < known.chars:
                 # It was the length: as many texts as before are tried again.
                 takes = known = replace(known, chars=takes.chars)

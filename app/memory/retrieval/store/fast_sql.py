@@ -329,6 +329,9 @@ def candidates_among(
     holding = count_holding([memory.matched for memory in memories], terms=rows[0][-1])
     average = sum([memory.length for memory in memories]) / len(memories)
     statistics = Statistics(len(memories), holding, average)
+    if len(memories) <= POOL and all(memory.distance is not None for memory in memories):
+        # All are candidates. Their order is only for memories without any relation to the query.
+        return statistics, memories
     chosen = {*_by_distance(memories), *_by_words(memories, statistics)}
     # The sort is stable, so the newest remain first in both groups.
     memories.sort(key=lambda memory: memory.memory_id not in chosen)
