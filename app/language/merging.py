@@ -11,7 +11,15 @@ from dataclasses import dataclass, field
 from app.language.facts import Candidate, Neighbour, Verdict, shown
 from app.language.forgetting import is_another, is_everything, meant
 from app.language.heads import NEAR, Array, Heads, PairOdds
-from app.language.relations import Statement, corrected, is_one_sentence, overruled, read, same
+from app.language.relations import (
+    Statement,
+    corrected,
+    is_one_sentence,
+    is_plan,
+    overruled,
+    read,
+    same,
+)
 from app.language.tongues import is_english
 
 # By memory shown for one candidate; a memory about to be created has no id and no vector yet.
@@ -293,6 +301,11 @@ def _judged_home(
         return None
     judged = bench.judged(others, new.fact, position, cosines)
     judged = [one for one in judged if not one[0].is_held and is_one_sentence(one[0].said.fact)]
+    if is_plan(new.fact):
+        # A home and a job last until then.
+        judged = [
+            one for one in judged if not one[0].said.has_home_or_work or is_plan(one[0].said.fact)
+        ]
     if not judged:
         return None
     entry, odds = max(judged, key=lambda one: one[1].over)

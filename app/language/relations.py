@@ -3,6 +3,7 @@
 Embeddings cannot distinguish a duplicate from an update: each result needs evidence in the words.
 """
 
+import calendar
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -70,6 +71,11 @@ class Statement:
     def slots(self) -> tuple[Slot, ...]:
         """Its statements about things with only one value at a time."""
         return tuple(slots(self.fact))
+
+    @property
+    def has_home_or_work(self) -> bool:
+        """True if it states where someone lives or works, or as what."""
+        return any(not _LASTING.isdisjoint(slot.key) for slot in self.slots)
 
     @cached_property
     def affirmed(self) -> bool:
@@ -295,6 +301,24 @@ _WHERE = frozenset(
     for word in listed.split()
 )
 """Activities at a place, which "I'm at the university now, not at the bank" omits."""
+
+
+_LASTING = frozenset({"residence", "employer", "job"})
+
+
+def is_plan(fact: str) -> bool:
+    """Return True if an English fact is about the future: "I am moving to Porto next year"."""
+    return _PLAN.search(straight(fact)) is not None
+
+
+_PLAN = any_case(
+    r"\b(?:will|won't|going to|plan(?:s|ning)? to|about to)\b|'ll\b"
+    r"|(?:\b(?:am|is|are)|'(?:m|s|re)) (?:moving|relocating|starting|joining|leaving)\b"
+    r"|(?:\b(?:am|is|are)|'(?:m|s|re)) \w{2,}ing\b.*\b(?:next|tomorrow|soon|in (?:an? |\d|"
+    + "|".join(calendar.month_name[1:])
+    + r"))"
+)
+"""A future tense, or a present participle with a time ahead."""
 
 
 def _beginning(statement: Statement) -> list[str]:

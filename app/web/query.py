@@ -1,6 +1,8 @@
 """Query parameters: both spellings are accepted, unknown ones are refused; pages of lists."""
 
 import re
+from collections import Counter
+from collections.abc import Sequence
 from typing import Annotated
 from urllib.parse import parse_qsl, urlencode
 
@@ -66,26 +68,33 @@ def _canonical(query: bytes) -> bytes:
     return urlencode(renamed).encode()
 
 
-def refuse_unknown(request: Request, accepted: frozenset[str]) -> None:
-    """Refuse parameters that are not `accepted`: a misspelt one would have no effect.
+def check_names(request: Request, accepted: frozenset[str]) -> None:
+    """Refuse parameters that are not `accepted`, or given twice: one would have no effect.
 
     Raises:
-        InvalidArgument: the message names the unknown parameters and the accepted ones.
+        InvalidArgument: the message names the parameters, and the accepted ones if one is unknown.
     """
     if not request.scope["query_string"]:
         # To parse it would create several objects in each request.
         return
-    unknown = sorted(set(request.query_params) - _STANDARD - accepted)
+    given = Counter(name for name, _ in request.query_params.multi_items())
+    unknown = sorted(given.keys() - _STANDARD - accepted)
     if unknown:
         listed = ", ".join(sorted(accepted)) or "none"
-        description = f"is not a parameter of this method, which accepts: {listed}."
-        raise InvalidArgument(
-            f"{_printable(unknown[0])} {description}",
-            Reason.FIELD_INVALID,
-            violations=[
-                FieldViolation(_printable(name), description) for name in unknown[:MAX_VIOLATIONS]
-            ],
-        )
+        raise _refused(unknown, f"is not a parameter of this method, which accepts: {listed}.")
+    repeated = sorted(name for name in accepted if given[name] > 1)
+    if repeated:
+        raise _refused(repeated, "is given more than once, perhaps in both spellings.")
+
+
+def _refused(names: Sequence[str], description: str) -> InvalidArgument:
+    return InvalidArgument(
+        f"{_printable(names[0])} {description}",
+        Reason.FIELD_INVALID,
+        violations=[
+            FieldViolation(_printable(name), description) for name in names[:MAX_VIOLATIONS]
+        ],
+    )
 
 
 def _printable(name: str) -> str:

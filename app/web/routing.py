@@ -22,7 +22,7 @@ from app.web.body import LONG_BYTES, let_go
 from app.web.demands import Demand
 from app.web.errors import ERROR_RESPONSES
 from app.web.names import path_parameters
-from app.web.query import names_of, refuse_unknown
+from app.web.query import check_names, names_of
 
 log = structlog.get_logger()
 
@@ -60,7 +60,7 @@ class AdmittedRoute(APIRoute):
         async def handle_admitted(request: Request) -> Response:
             async with AsyncExitStack() as stack:
                 await stack.enter_async_context(admitted(request, method, demand))
-                refuse_unknown(request, self._query_names)
+                check_names(request, self._query_names)
                 await _pass_body(request, body)
                 answer = await handle(request)
                 if getattr(request.state, "is_replayed", False):

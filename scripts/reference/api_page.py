@@ -24,7 +24,7 @@ Paths are short here: `{{bank}}` stands for `{BANK}`.
 - `/v1` works like `/v1beta1`. The part `projects/{{project}}/locations/{{location}}/` may be left
   out, and `memoryBanks` stands for `reasoningEngines`.
 - Fields are accepted in camelCase and in snake_case. An unknown field is refused and named; the
-  error lists the known ones.
+  error lists the known ones. Lines of an import list none, and task memory names no unknown one.
 - Send the API key as `Authorization: Bearer KEY` or as `x-goog-api-key: KEY`.
 - A method whose answer is an [Operation](types.md#operation) has its result in the operation's
   `response`. Poll the operation, or call `:wait`.

@@ -8,6 +8,7 @@ from pydantic import AliasChoices, BaseModel
 from pydantic.fields import FieldInfo
 
 from app.kernel.errors import FieldViolation, InvalidArgument, Reason
+from app.kernel.wire.base import camel_name
 
 # The answer must stay small even if every field of the request is wrong.
 MAX_VIOLATIONS = 20
@@ -33,8 +34,12 @@ def invalid_fields(
     violations = []
     for item in named:
         location = item["loc"][skipped:]
-        known = _fields_at(message, location[:-1]) if item is first else ()
-        violations.append(FieldViolation(_path((*where, *location)), _described(item, known)))
+        known = _fields_at(message, location[:-1]) if item["type"] == _UNKNOWN else ()
+        if known and camel_name(str(location[-1])) in known:
+            described = "is given in both spellings; send one of them."
+        else:
+            described = _described(item, known if item is first else ())
+        violations.append(FieldViolation(_path((*where, *location)), described))
     listed = "; ".join(f"{v.field}: {v.description}" for v in violations[:3]).replace(".; ", "; ")
     return InvalidArgument(listed, Reason.FIELD_INVALID, violations=violations)
 
@@ -112,7 +117,12 @@ _WORDS = {
         "an object",
     ),
     **dict.fromkeys(
-        ("list_type", "tuple_type", "set_type", "frozen_set_type", "iterable_type"), "a list"
+        (
+            *("list_type", "tuple_type", "set_type", "frozen_set_type", "iterable_type"),
+            # Of a `Sequence`.
+            *("is_instance_of", "sequence_str"),
+        ),
+        "a list",
     ),
     "none_required": "null",
     "json_invalid": "JSON",

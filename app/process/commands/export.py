@@ -71,8 +71,8 @@ def run(  # noqa: PLR0913 - one argument an option
         _wait(api, path, wait)
         typer.echo(_WARNING, err=True)
         with _output(target) as file:
-            reader = _copy(api.download(f"{path}:export", query), file, is_plain=plain)
-    _report(reader, target)
+            reader, lines = _copy(api.download(f"{path}:export", query), file, is_plain=plain)
+    _report(reader, target, lines if plain else None)
 
 
 def _wait(api: ApiClient, path: str, seconds: float) -> None:
@@ -98,8 +98,9 @@ def _output(target: Path | None) -> Iterator[BinaryIO]:
 
 def _copy(
     download: AbstractContextManager[Iterator[bytes]], file: BinaryIO, *, is_plain: bool
-) -> ArchiveReader:
-    reader = ArchiveReader()
+) -> tuple[ArchiveReader, int]:
+    """Copy the archive, or its live memories; return its reader, and the memories copied alone."""
+    reader, lines = ArchiveReader(), 0
     try:
         with download as pieces, progress("Exporting", unit="lines") as shown:
             for piece in pieces:
@@ -108,18 +109,20 @@ def _copy(
                 for block in reader.feed(piece):
                     shown.advance(len(block.lines))
                     if is_plain:
-                        file.write(_plain(block))
+                        plain = _plain(block)
+                        file.write(b"".join(plain))
+                        lines += len(plain)
         reader.end()
     except ServiceError as error:
         fail(f"{error.message} Export again.")
-    return reader
+    return reader, lines
 
 
-def _plain(block: Block) -> bytes:
+def _plain(block: Block) -> list[bytes]:
     lines = (plain_memory(line.values) for line in block.lines if line.kind is MEMORY)
-    return b"".join(
+    return [
         json.dumps(line, ensure_ascii=False).encode() + b"\n" for line in lines if line is not None
-    )
+    ]
 
 
 def plain_memory(values: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -137,9 +140,10 @@ def plain_memory(values: Mapping[str, Any]) -> dict[str, Any] | None:
     }
 
 
-def _report(reader: ArchiveReader, target: Path | None) -> None:
+def _report(reader: ArchiveReader, target: Path | None, lines: int | None) -> None:
     trailer = reader.end()
-    counted = ", ".join(f"{kind} {count:,}" for kind, count in trailer.counts.items())
+    counts = trailer.counts if lines is None else {MEMORY.name: lines}
+    counted = ", ".join(f"{kind} {count:,}" for kind, count in counts.items())
     typer.echo(f"Exported to {target or 'standard output'}: {counted}.", err=True)
     for name, told in trailer.left.items():
         typer.echo(f"Left out: {told.get('count')} {name}: {told.get('reason')}.", err=True)

@@ -65,6 +65,8 @@ def test_a_file_that_exists_is_kept_without_force(server: LiveServer, tmp_path: 
 def test_plain_memories_are_lines_of_an_import(server: LiveServer) -> None:
     ended = _run(server, "--output", "-", "--plain")
     assert ended.exit_code == 0
+    # Nothing else of the archive is counted.
+    assert "Exported to standard output: memory 1.\n" in ended.stderr
     [line] = map(json.loads, ended.stdout.splitlines())
     times = {line.pop("createTime")[:2], line.pop("updateTime")[:2]}
     assert times == {"20"}

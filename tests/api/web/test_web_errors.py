@@ -259,3 +259,37 @@ async def test_a_description_of_what_is_wrong_is_one_for_each_field(
     assert error["message"] == (
         f"displayName: must be a string; labels: must be an object; x: {unknown}."
     )
+
+
+async def test_a_list_field_of_another_type_says_so(client: httpx.AsyncClient) -> None:
+    recall = f"{COLLECTION}/1/sessions/-:recall"
+    for other in ({"a": 1}, None, "trip", 5):
+        body = {"userId": "42", "query": "tea", "excludeSessions": other}
+        answer = await client.post(recall, json=body)
+        assert refusal(answer) == BAD_FIELD
+        assert answer.json()["error"]["message"] == "excludeSessions: must be a list."
+
+
+async def test_a_field_in_both_spellings_is_refused_as_such(client: httpx.AsyncClient) -> None:
+    body = {"displayName": "a", "display_name": "b"}
+    answer = await client.post(COLLECTION, json=body)
+    assert refusal(answer) == BAD_FIELD
+    assert answer.json()["error"]["message"] == (
+        "display_name: is given in both spellings; send one of them."
+    )
+
+
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ("permanent=false&permanent=true", "permanent"),
+        ("requestId=a&requestId=a", "requestId"),
+        ("request_id=a&requestId=b", "requestId"),
+    ],
+)
+async def test_a_parameter_is_given_once(client: httpx.AsyncClient, query: str, name: str) -> None:
+    answer = await client.delete(f"{COLLECTION}/1/memories/m?{query}")
+    assert refusal(answer) == BAD_FIELD
+    assert answer.json()["error"]["message"] == (
+        f"{name} is given more than once, perhaps in both spellings."
+    )

@@ -203,6 +203,25 @@ def test_other_facts_stay(minilm: MiniLm) -> None:
 
 
 @pytest.mark.parametrize(
+    ("fact", "plan"),
+    [
+        ("I live in Lisbon.", "I am moving to Porto in June 2027."),
+        ("I live in Lisbon.", "We will move to Porto next year."),
+        ("I live in Lisbon.", "I'm moving to Porto."),
+        ("I work at Acme.", "I am going to work at Globex from January on."),
+        ("I work as a nurse.", "I'm starting as a teacher next month."),
+    ],
+)
+def test_a_plan_leaves_the_home_or_the_job_until_then(minilm: MiniLm, fact: str, plan: str) -> None:
+    assert _merged(minilm, plan, [fact]) == [("CREATE", None, plan)]
+
+
+def test_a_plan_replaces_a_former_plan(minilm: MiniLm) -> None:
+    said = "I am moving to Porto in July 2027."
+    assert _merged(minilm, said, ["I am moving to Porto in June 2027."]) == [("UPDATE", "m0", said)]
+
+
+@pytest.mark.parametrize(
     ("fact", "said"),
     [
         ("I am allergic to nuts.", "My son is allergic to nuts."),
