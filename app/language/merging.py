@@ -302,10 +302,8 @@ def _judged_home(
     judged = bench.judged(others, new.fact, position, cosines)
     judged = [one for one in judged if not one[0].is_held and is_one_sentence(one[0].said.fact)]
     if is_plan(new.fact):
-        # A home and a job last until then.
-        judged = [
-            one for one in judged if not one[0].said.has_home_or_work or is_plan(one[0].said.fact)
-        ]
+        # A home or a job lasts until then.
+        judged = [one for one in judged if not one[0].said.is_lasting or is_plan(one[0].said.fact)]
     if not judged:
         return None
     entry, odds = max(judged, key=lambda one: one[1].over)

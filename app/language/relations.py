@@ -73,8 +73,8 @@ class Statement:
         return tuple(slots(self.fact))
 
     @property
-    def has_home_or_work(self) -> bool:
-        """True if it states where someone lives or works, or as what."""
+    def is_lasting(self) -> bool:
+        """True if it states a home, a job, a family status or a diet of someone."""
         return any(not _LASTING.isdisjoint(slot.key) for slot in self.slots)
 
     @cached_property
@@ -303,7 +303,7 @@ _WHERE = frozenset(
 """Activities at a place, which "I'm at the university now, not at the bank" omits."""
 
 
-_LASTING = frozenset({"residence", "employer", "job"})
+_LASTING = frozenset({"residence", "employer", "job", "marital", "diet"})
 
 
 def is_plan(fact: str) -> bool:
@@ -314,9 +314,10 @@ def is_plan(fact: str) -> bool:
 _PLAN = any_case(
     r"\b(?:will|won't|going to|plan(?:s|ning)? to|about to)\b|'ll\b"
     r"|(?:\b(?:am|is|are)|'(?:m|s|re)) (?:moving|relocating|starting|joining|leaving)\b"
-    r"|(?:\b(?:am|is|are)|'(?:m|s|re)) \w{2,}ing\b.*\b(?:next|tomorrow|soon|in (?:an? |\d|"
+    r"|(?:\b(?:am|is|are)|'(?:m|s|re)) \w{2,}ing\b.*\b(?:next|tomorrow|soon"
+    r"|in (?:\d{4}|\w+ (?:days?|weeks?|months?|years?)|"
     + "|".join(calendar.month_name[1:])
-    + r"))"
+    + r"))\b"
 )
 """A future tense, or a present participle with a time ahead."""
 

@@ -293,6 +293,7 @@ def test_the_order_is_total_and_distances_ascend(
     found = rank(asked(query), told, candidates)
     shuffled = chance.sample(candidates, len(candidates))
     assert rank(asked(query), told, shuffled) == found
+    assert rank(asked(query), told, shuffled, most=3) == found[:3]
     assert sorted(one.candidate.memory_id for one in found) == sorted(
         one.memory_id for one in candidates
     )

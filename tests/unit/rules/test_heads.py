@@ -210,6 +210,8 @@ def test_other_facts_stay(minilm: MiniLm) -> None:
         ("I live in Lisbon.", "I'm moving to Porto."),
         ("I work at Acme.", "I am going to work at Globex from January on."),
         ("I work as a nurse.", "I'm starting as a teacher next month."),
+        ("I am single.", "I am getting married in two months."),
+        ("I am vegetarian.", "I will go vegan in January."),
     ],
 )
 def test_a_plan_leaves_the_home_or_the_job_until_then(minilm: MiniLm, fact: str, plan: str) -> None:

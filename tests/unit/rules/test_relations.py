@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.language.relations import read
+from app.language.relations import is_plan, read
 from app.language.slots import slots
 
 TEXTS = (
@@ -51,3 +51,20 @@ def test_a_statement_affirms_or_denies(text: str, affirmed: bool) -> None:  # no
     statement = read(text)
     assert statement.affirmed is affirmed
     assert statement.stance.affirmed is affirmed
+
+
+@pytest.mark.parametrize(
+    ("fact", "plans"),
+    [
+        ("I am moving to Porto.", True),
+        ("We're flying to Rome in May.", True),
+        ("They will open a shop.", True),
+        ("I am getting married in two months.", True),
+        ("I am living in a flat in Leeds.", False),
+        ("I'm working in a bakery now.", False),
+        ("I am running in 3 races.", False),
+        ("I moved to Porto in 2027.", False),
+    ],
+)
+def test_a_plan_is_about_the_future(fact: str, *, plans: bool) -> None:
+    assert is_plan(fact) == plans
